@@ -1,0 +1,15 @@
+//! Limits that both halves share, each with its unit and its reason.
+
+/// Regions that the table can hold.
+///
+/// A process with thousands of shared objects is rare but real; 4,096 regions are 96 KiB of
+/// kernel memory and twelve steps of the search.
+pub const MAX_REGIONS: u32 = 4096;
+
+/// Halvings that the region search may take: enough for [`MAX_REGIONS`], and a bound that the
+/// verifier can see.
+pub const SEARCH_STEPS: u32 = MAX_REGIONS.ilog2() + 1;
+
+/// Bytes of the log ring buffer while diagnostics are off: the smallest that every page size
+/// allows. Nothing is written to it then, but a map cannot be left out of a loaded object.
+pub const IDLE_LOG_BYTES: u32 = 64 * 1024;

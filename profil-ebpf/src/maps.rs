@@ -1,0 +1,29 @@
+//! Every map, in the order in which a tick meets them. Sizes given as 1 are set before load.
+
+use aya_ebpf::{
+    bindings::BPF_F_MMAPABLE,
+    macros::map,
+    maps::{Array, HashMap, PerCpuArray},
+};
+use profil_common::{Region, StrayKey, Tally};
+
+/// What became of the ticks. One slot with one writer a CPU, so plain addition is right; the
+/// price is a copy a CPU. Read by the drain.
+#[map]
+pub static TALLY: PerCpuArray<Tally> = PerCpuArray::with_max_entries(1, 0);
+
+/// The profiled ranges, sorted by process and start. Written by the user half before the first
+/// tick; sized by the number of ranges.
+#[map]
+pub static REGIONS: Array<Region> = Array::with_max_entries(1, 0);
+
+/// The counters: the user plane, then the system plane, each with every region's bins one after
+/// the other. Written here by atomic addition, read by the drain through a mapping; sized by the
+/// ranges and the memory budget.
+#[map]
+pub static BINS: Array<u64> = Array::with_max_entries(1, BPF_F_MMAPABLE);
+
+/// Ticks in no region, by address. Written here, read by the drain; sized by the user half.
+/// Preallocated, because a tick may not allocate.
+#[map]
+pub static STRAYS: HashMap<StrayKey, u64> = HashMap::with_max_entries(1, 0);

@@ -1,0 +1,93 @@
+//! Find the region, count the bin; or keep the address as a stray.
+
+use aya_ebpf::{bindings::BPF_NOEXIST, programs::PerfEventContext};
+use aya_log_ebpf::{info, warn};
+use profil_common::{Mode, Outcome, Place, StrayKey, Tally, find_region};
+
+use crate::{
+    maps::{BINS, REGIONS, STRAYS},
+    settings,
+};
+
+/// Linux's "argument list too long": what a full hash map answers.
+const E2BIG: i32 = 7;
+
+/// Counts a tick of a wanted process where it belongs.
+#[inline(always)]
+pub fn count(ctx: &PerfEventContext, tally: &Tally, place: Place, mode: Mode) -> Outcome {
+    let found = find_region(place, settings::region_count(), |index| REGIONS.get(index));
+    match found {
+        Some((region, bin)) => {
+            let plane = if mode as u32 == Mode::System as u32 {
+                settings::bins()
+            } else {
+                0
+            };
+            count_bin(plane + region.first + bin)
+        }
+        None => count_stray(ctx, tally, place, mode),
+    }
+}
+
+#[inline(always)]
+fn count_bin(index: u32) -> Outcome {
+    match BINS.get_ptr_mut(index) {
+        Some(bin) => {
+            add_one(bin);
+            Outcome::Binned
+        }
+        None => Outcome::NoBin,
+    }
+}
+
+#[inline(always)]
+fn count_stray(ctx: &PerfEventContext, tally: &Tally, place: Place, mode: Mode) -> Outcome {
+    let key = StrayKey {
+        pc: place.pc,
+        tgid: place.tgid,
+        mode: mode as u32,
+    };
+    if let Some(count) = STRAYS.get_ptr_mut(&key) {
+        add_one(count);
+        return Outcome::Stray;
+    }
+    match STRAYS.insert(&key, 1, u64::from(BPF_NOEXIST)) {
+        Ok(()) => {
+            if tally.outcomes[Outcome::Stray as usize] == 0 {
+                info!(
+                    ctx,
+                    "first stray on this CPU: tgid {} pc 0x{:x}", key.tgid, key.pc
+                );
+            }
+            Outcome::Stray
+        }
+        // Another CPU was first, or there is no room. Only a second look can tell.
+        Err(error) => match STRAYS.get_ptr_mut(&key) {
+            Some(count) => {
+                add_one(count);
+                Outcome::Stray
+            }
+            None if error == -E2BIG => {
+                if tally.outcomes[Outcome::StraysFull as usize] == 0 {
+                    warn!(
+                        ctx,
+                        "strays table full: tgid {} pc 0x{:x}", key.tgid, key.pc
+                    );
+                }
+                Outcome::StraysFull
+            }
+            None => Outcome::StraysBusy,
+        },
+    }
+}
+
+/// Adds one to a counter that other CPUs add to as well.
+#[inline(always)]
+fn add_one(counter: *mut u64) {
+    // SAFETY: the pointer came from a map lookup and is not null.
+    unsafe {
+        core::intrinsics::atomic_xadd::<u64, u64, { core::intrinsics::AtomicOrdering::Relaxed }>(
+            counter, 1,
+        );
+    }
+}

@@ -1,0 +1,29 @@
+//! The story of one tick, in order: whose is it, where was it, did we count it?
+
+use aya_ebpf::programs::PerfEventContext;
+use profil_common::{Outcome, Place, Tally};
+
+use crate::{filter, outcome, pc, record};
+
+/// Counts one tick and notes what became of it.
+#[inline(always)]
+pub fn tick(ctx: &PerfEventContext) {
+    let Some(tally) = outcome::enter() else {
+        // The one slot of a one-slot map is always there; the verifier wants to be told.
+        return;
+    };
+    let outcome = outcome_of(ctx, tally);
+    outcome::leave(tally, outcome);
+}
+
+#[inline(always)]
+fn outcome_of(ctx: &PerfEventContext, tally: &Tally) -> Outcome {
+    let tgid = match filter::wanted() {
+        Ok(tgid) => tgid,
+        Err(outcome) => return outcome,
+    };
+    let Some((pc, mode)) = pc::program_counter(ctx) else {
+        return Outcome::NoUserPc;
+    };
+    record::count(ctx, tally, Place { tgid, pc }, mode)
+}

@@ -1,0 +1,179 @@
+//! Flags as typed, and flags as meant.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::{CommandFactory as _, Parser, ValueEnum, error::ErrorKind};
+use profil_user::{
+    ClockScope, Options, Rate, Tgid,
+    export::{Destination, Format},
+};
+
+/// profil(2) for running, unmodified processes.
+///
+/// Counts where a process spends its CPU time, with a histogram in the kernel: fixed memory,
+/// exact counts, nothing lost, and a target that never notices.
+#[derive(Debug, Parser)]
+#[command(name = "profil-bpf", version, after_help = EXAMPLES, max_term_width = 100)]
+pub(crate) struct Args {
+    /// Process to profile: until Ctrl-C, its end, or --duration
+    #[arg(short, long, value_name = "PID", value_parser = parse_pid,
+          allow_negative_numbers = true)]
+    pid: Tgid,
+
+    /// Ticks per second of the target's CPU time
+    #[arg(short = 'F', long, value_name = "HZ", default_value_t = Rate::DEFAULT)]
+    rate: Rate,
+
+    /// What the clock follows: the target's threads in their own time, or the CPUs
+    #[arg(long, value_enum, default_value_t = Clock::Task)]
+    clock: Clock,
+
+    /// Stop after this long, for example 10s, 500ms or 2m; a plain number is seconds
+    #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
+    duration: Option<Duration>,
+
+    /// Also write the profile to FILE; repeatable. gmon.out and *.gmon are for gprof, *.txt is the
+    /// flat profile, DIR/ gets one gmon file an object, - is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Vec<PathBuf>,
+
+    /// Format of every --output, whatever its name: gmon or text
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
+
+    /// Most kernel memory for counters, in MiB; where it is short, bins get wider
+    #[arg(long, value_name = "MIB", default_value_t = Options::DEFAULT_BINS_BYTES >> 20,
+          value_parser = clap::value_parser!(u64).range(1..=16384))]
+    memory: u64,
+
+    /// Most distinct addresses counted outside the objects that were mapped at the start
+    #[arg(long, value_name = "N", default_value_t = Options::DEFAULT_STRAYS,
+          value_parser = clap::value_parser!(u32).range(1..=16_777_216))]
+    strays: u32,
+
+    /// Report rare events in the kernel half on standard error
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+/// [`ClockScope`] as a word.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Clock {
+    /// Each thread in its own CPU time, and all that it starts; disturbs nobody else
+    Task,
+    /// Every CPU; also sees threads that live for less than one tick, but no child processes
+    Cpu,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sudo profil-bpf --pid 4242                     until Ctrl-C, then a flat profile
+  sudo profil-bpf --pid 4242 -d 10s > hot.txt    ten seconds, into a file
+  sudo profil-bpf --pid 4242 -o gmon.out         for gprof -p BINARY gmon.out
+  sudo profil-bpf --pid 4242 -o profiles/        one gmon file for every object
+
+Exit status: 0 a profile was taken, 1 it was not, 2 wrong usage.";
+
+/// What to do.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) options: Options,
+    pub(crate) duration: Option<Duration>,
+    pub(crate) outputs: Vec<Destination>,
+}
+
+impl Args {
+    /// Turns what was typed into what is meant.
+    pub(crate) fn plan(self) -> Result<Plan, clap::Error> {
+        let outputs = self
+            .output
+            .iter()
+            .map(|name| Destination::parse(name, self.format))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(usage)?;
+        let to_stdout = outputs
+            .iter()
+            .filter(|output| matches!(output, Destination::Stdout(_)))
+            .count();
+        if to_stdout > 1 {
+            return Err(usage("standard output can be given only once"));
+        }
+        let options = Options {
+            rate: self.rate,
+            clock: match self.clock {
+                Clock::Task => ClockScope::Task,
+                Clock::Cpu => ClockScope::Cpu,
+            },
+            bins_bytes: self.memory << 20,
+            strays: self.strays,
+            kernel_log: self.verbose,
+            ..Options::new(self.pid)
+        };
+        Ok(Plan {
+            options,
+            duration: self.duration,
+            outputs,
+        })
+    }
+}
+
+fn usage(message: impl std::fmt::Display) -> clap::Error {
+    Args::command().error(ErrorKind::ValueValidation, message)
+}
+
+fn parse_pid(text: &str) -> Result<Tgid, String> {
+    let number = text
+        .parse()
+        .map_err(|_| "a process is named by its number".to_owned())?;
+    Tgid::new(number).ok_or_else(|| format!("no process is numbered {number}"))
+}
+
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let duration = match text.parse() {
+        Ok(seconds) => Duration::from_secs(seconds),
+        Err(_) => humantime::parse_duration(text)
+            .map_err(|error| format!("{error}; try 10s, 500ms or 2m"))?,
+    };
+    if duration.is_zero() {
+        return Err("nothing can be counted in no time".to_owned());
+    }
+    Ok(duration)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use clap::{CommandFactory as _, Parser as _};
+
+    use super::{Args, parse_duration, parse_pid};
+
+    #[test]
+    fn the_command_line_is_consistent_and_explained() {
+        Args::command().help_expected(true).debug_assert();
+    }
+
+    #[test]
+    fn a_plain_number_is_seconds() {
+        assert_eq!(parse_duration("10"), Ok(Duration::from_secs(10)));
+        assert_eq!(parse_duration("10s"), Ok(Duration::from_secs(10)));
+        assert_eq!(parse_duration("1m 30s"), Ok(Duration::from_secs(90)));
+        for text in ["", "0", "0s", "-1", "abc", "10 parsecs"] {
+            parse_duration(text).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn a_process_is_a_positive_number() {
+        for text in ["0", "-1", "abc", "", "4294967295", "1,2"] {
+            parse_pid(text).unwrap_err();
+        }
+        assert_eq!(parse_pid("42").unwrap().get(), 42);
+    }
+
+    #[test]
+    fn standard_output_is_taken_once() {
+        let args = Args::parse_from(["profil-bpf", "--pid", "1", "-o", "-", "-o", "-"]);
+        args.plan().unwrap_err();
+    }
+}

@@ -1,0 +1,99 @@
+//! Every word that goes to standard error: errors with their causes and hints, notes, the log.
+
+#![expect(
+    clippy::print_stderr,
+    reason = "this is the place that talks to the person"
+)]
+
+use std::{
+    error::Error as _,
+    io::{self, ErrorKind},
+};
+
+use profil_user::{LoadError, StartError};
+
+/// Prints an error: what was tried, what the system said, what to do next.
+pub(crate) fn error(error: &anyhow::Error) {
+    eprintln!("profil-bpf: {}", one_line(error));
+    if let Some(hint) = error
+        .downcast_ref::<StartError>()
+        .and_then(StartError::hint)
+    {
+        eprintln!("  hint: {hint}");
+    }
+    if std::env::var_os("RUST_BACKTRACE").is_some()
+        && let Some(log) = verifier_log(error)
+    {
+        eprintln!("{log}");
+    }
+}
+
+/// The causes after one another. The verifier's log has thousands of lines and is kept apart.
+fn one_line(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain() {
+        let cause = cause.to_string();
+        let first = cause.lines().next().unwrap_or_default();
+        // Some libraries repeat their cause in their own text.
+        if text.ends_with(first) {
+            continue;
+        }
+        if !text.is_empty() {
+            text += ": ";
+        }
+        text += first;
+    }
+    text
+}
+
+fn verifier_log(error: &anyhow::Error) -> Option<String> {
+    match error.downcast_ref::<StartError>()? {
+        StartError::Load(LoadError::Program(program)) => Some(format!(
+            "{program}{}",
+            program
+                .source()
+                .map(|source| format!(": {source}"))
+                .unwrap_or_default()
+        )),
+        _ => None,
+    }
+}
+
+/// Prints something that a person should know.
+pub(crate) fn note(text: &str) {
+    for line in text.lines() {
+        eprintln!("profil-bpf: {line}");
+    }
+}
+
+/// Whether the reader of our output has gone, which is no error.
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|io| io.kind() == ErrorKind::BrokenPipe)
+}
+
+/// Sends what the kernel half logs to standard error.
+struct KernelLog;
+
+impl log::Log for KernelLog {
+    fn enabled(&self, _metadata: &log::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        if record.target().starts_with("profil_ebpf") {
+            eprintln!("profil-bpf: kernel: {}", record.args());
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+/// Lets the kernel half speak.
+pub(crate) fn listen_to_kernel() {
+    if log::set_logger(&KernelLog).is_ok() {
+        log::set_max_level(log::LevelFilter::Info);
+    }
+}

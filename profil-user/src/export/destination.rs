@@ -1,0 +1,136 @@
+//! Where a profile goes and in which format, from the name that a person gives.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// A file format.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Format {
+    /// gmon.out, for gprof(1).
+    Gmon,
+    /// The flat profile as text.
+    Text,
+}
+
+/// A format or a name that is not understood.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum FormatError {
+    /// The name of a file says nothing.
+    #[error(
+        "cannot tell a format from the name {0:?}; known are gmon.out, *.gmon, *.txt, DIR/ and -"
+    )]
+    Name(PathBuf),
+    /// There is no such format.
+    #[error("there is no format {0:?}; known are gmon and text")]
+    Word(String),
+    /// A directory holds gmon files only.
+    #[error("a directory takes one gmon file an object, not {0}")]
+    Directory(&'static str),
+}
+
+impl std::str::FromStr for Format {
+    type Err = FormatError;
+
+    fn from_str(word: &str) -> Result<Self, FormatError> {
+        match word {
+            "gmon" => Ok(Self::Gmon),
+            "text" | "txt" => Ok(Self::Text),
+            _ => Err(FormatError::Word(word.to_owned())),
+        }
+    }
+}
+
+/// Where a profile goes, and how.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Destination {
+    /// Standard output.
+    Stdout(Format),
+    /// A file.
+    File(PathBuf, Format),
+    /// A directory that gets one gmon file an object.
+    Directory(PathBuf),
+}
+
+impl Destination {
+    /// Understands the name of an output: `-` is standard output, a name that ends in `/` is a
+    /// directory, and the format follows the name unless it is given.
+    ///
+    /// # Errors
+    ///
+    /// If no format can be told.
+    pub fn parse(name: &Path, format: Option<Format>) -> Result<Self, FormatError> {
+        if name.as_os_str() == "-" {
+            return Ok(Self::Stdout(format.unwrap_or(Format::Text)));
+        }
+        if name.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            return match format {
+                None | Some(Format::Gmon) => Ok(Self::Directory(name.to_owned())),
+                Some(Format::Text) => Err(FormatError::Directory("text")),
+            };
+        }
+        let by_name = || match (name.file_name()?.to_str()?, name.extension()?.to_str()?) {
+            ("gmon.out", _) | (_, "gmon") => Some(Format::Gmon),
+            (_, "txt") => Some(Format::Text),
+            _ => None,
+        };
+        // Devices and FIFOs have no telling name: text, unless something else is asked for.
+        let special = || {
+            let metadata = fs::metadata(name).ok()?;
+            (!metadata.is_file() && !metadata.is_dir()).then_some(Format::Text)
+        };
+        let format = format.or_else(by_name).or_else(special);
+        match format {
+            Some(format) => Ok(Self::File(name.to_owned(), format)),
+            None => Err(FormatError::Name(name.to_owned())),
+        }
+    }
+}
+
+impl Destination {
+    /// The name for messages.
+    pub(super) fn path(&self) -> PathBuf {
+        match self {
+            Self::Stdout(_) => PathBuf::from("standard output"),
+            Self::File(path, _) | Self::Directory(path) => path.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{Destination, Format, FormatError};
+
+    fn parse(name: &str) -> Result<Destination, FormatError> {
+        Destination::parse(Path::new(name), None)
+    }
+
+    #[test]
+    fn the_format_follows_the_name() {
+        let file = |name: &str, format| Ok(Destination::File(name.into(), format));
+        assert_eq!(parse("gmon.out"), file("gmon.out", Format::Gmon));
+        assert_eq!(parse("/x/gmon.out"), file("/x/gmon.out", Format::Gmon));
+        assert_eq!(parse("a.gmon"), file("a.gmon", Format::Gmon));
+        assert_eq!(parse("a.txt"), file("a.txt", Format::Text));
+        assert_eq!(parse("-"), Ok(Destination::Stdout(Format::Text)));
+        assert_eq!(parse("out/"), Ok(Destination::Directory("out/".into())));
+        for name in ["a.xyz", "a", "gmon", "x.out", ".txt", ""] {
+            assert_eq!(parse(name), Err(FormatError::Name(name.into())), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn a_format_that_is_given_wins() {
+        let given = |name: &str, format| Destination::parse(Path::new(name), Some(format));
+        let gmon = Destination::File("a.txt".into(), Format::Gmon);
+        assert_eq!(given("a.txt", Format::Gmon), Ok(gmon));
+        assert_eq!(
+            given("-", Format::Gmon),
+            Ok(Destination::Stdout(Format::Gmon))
+        );
+        given("out/", Format::Text).unwrap_err();
+    }
+}

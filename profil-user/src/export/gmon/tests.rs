@@ -1,0 +1,166 @@
+use std::{path::PathBuf, time::Duration};
+
+use super::write;
+use crate::{
+    options::{Rate, Tgid},
+    profile::{Balance, Count, ElfClass, Object, ObjectId, ObjectKind, Profile, Text},
+};
+
+fn profile(class: ElfClass, width: u64, counts: &[(u64, u64, u64)]) -> Profile {
+    let object = ObjectId::new(0);
+    Profile {
+        target: Tgid::new(1).unwrap(),
+        target_name: "t".to_owned(),
+        rate: Rate::DEFAULT,
+        elapsed: Duration::ZERO,
+        objects: vec![Object {
+            kind: ObjectKind::File {
+                path: PathBuf::from("/t"),
+                class: Some(class),
+            },
+            is_main: true,
+            text: vec![Text {
+                start: 0x40_1000,
+                end: 0x40_3000,
+                width,
+            }],
+        }],
+        counts: counts
+            .iter()
+            .map(|&(address, user, system)| Count {
+                object,
+                address,
+                user,
+                system,
+            })
+            .collect(),
+        balance: Balance::default(),
+        notes: Vec::new(),
+    }
+}
+
+fn bytes(profile: &Profile) -> Vec<u8> {
+    let mut out = Vec::new();
+    write(profile, ObjectId::new(0), &mut out).unwrap();
+    out
+}
+
+/// A reader of our own for the parts that the tests ask about: (start, end, bins).
+fn records(bytes: &[u8], word: usize) -> Vec<(u64, u64, Vec<u16>)> {
+    let number = |at: usize, size: usize| {
+        let mut value = [0; 8];
+        value[..size].copy_from_slice(&bytes[at..at + size]);
+        u64::from_le_bytes(value)
+    };
+    assert_eq!(&bytes[..8], b"gmon\x01\0\0\0");
+    let mut at = 20;
+    let mut records = Vec::new();
+    while bytes[at] == 0 {
+        let (start, end) = (number(at + 1, word), number(at + 1 + word, word));
+        let count = number(at + 1 + 2 * word, 4) as usize;
+        assert_eq!(number(at + 5 + 2 * word, 4), 997);
+        assert_eq!(
+            &bytes[at + 9 + 2 * word..][..16],
+            b"seconds\0\0\0\0\0\0\0\0s"
+        );
+        at += 25 + 2 * word;
+        records.push((
+            start,
+            end,
+            (0..count)
+                .map(|bin| number(at + 2 * bin, 2) as u16)
+                .collect(),
+        ));
+        at += 2 * count;
+    }
+    assert_eq!(bytes[at..], [&[1_u8][..], &vec![0; 2 * word + 4]].concat());
+    records
+}
+
+#[test]
+fn user_and_system_ticks_share_a_bin() {
+    let records = records(
+        &bytes(&profile(ElfClass::Elf64, 2, &[(0x40_1004, 5, 7)])),
+        8,
+    );
+    let [(start, end, bins)] = &records[..] else {
+        panic!("{records:?}")
+    };
+    assert_eq!((*start, *end, bins.len()), (0x40_1000, 0x40_2000, 2048));
+    assert_eq!(bins.iter().position(|&ticks| ticks != 0), Some(2));
+    assert_eq!(bins[2], 12);
+}
+
+#[test]
+fn a_count_above_16_bits_is_written_in_pieces() {
+    let ticks = 2 * 65_535 + 10;
+    let counts = [(0x40_1000, 3, 0), (0x40_1002, ticks, 0)];
+    let records = records(&bytes(&profile(ElfClass::Elf64, 2, &counts)), 8);
+    assert_eq!(records.len(), 3);
+    let sum = |bin: usize| {
+        records
+            .iter()
+            .map(|record| u64::from(record.2[bin]))
+            .sum::<u64>()
+    };
+    assert_eq!((sum(0), sum(1)), (3, ticks));
+}
+
+#[test]
+fn exactly_full_bins_need_no_further_record() {
+    let counts = [(0x40_1000, 65_535, 0)];
+    assert_eq!(
+        records(&bytes(&profile(ElfClass::Elf64, 2, &counts)), 8).len(),
+        1
+    );
+    let counts = [(0x40_1000, 65_536, 0)];
+    assert_eq!(
+        records(&bytes(&profile(ElfClass::Elf64, 2, &counts)), 8).len(),
+        2
+    );
+}
+
+#[test]
+fn only_text_that_was_hit_is_written() {
+    let counts = [(0x40_1ffe, 1, 0), (0x40_2000, 1, 0), (0x90_0000, 1, 0)];
+    let records = records(&bytes(&profile(ElfClass::Elf64, 2, &counts)), 8);
+    let starts: Vec<_> = records.iter().map(|record| record.0).collect();
+    assert_eq!(starts, [0x40_1000, 0x40_2000, 0x90_0000]);
+}
+
+#[test]
+fn no_ticks_are_a_histogram_too() {
+    let records = records(&bytes(&profile(ElfClass::Elf64, 2, &[])), 8);
+    let [(start, _, bins)] = &records[..] else {
+        panic!("{records:?}")
+    };
+    assert_eq!(*start, 0x40_1000);
+    assert!(bins.iter().all(|&ticks| ticks == 0));
+}
+
+#[test]
+fn all_records_have_the_width_of_the_coarsest_bins() {
+    let counts = [(0x40_1000, 1, 0), (0x40_1006, 2, 0), (0x40_1008, 4, 0)];
+    let records = records(&bytes(&profile(ElfClass::Elf64, 8, &counts)), 8);
+    let [(start, end, bins)] = &records[..] else {
+        panic!("{records:?}")
+    };
+    assert_eq!(end - start, 8 * bins.len() as u64);
+    assert_eq!(bins[..2], [3, 4]);
+}
+
+#[test]
+fn bins_wider_than_a_page_have_records_as_wide() {
+    let counts = [(0x40_1000, 1, 0)];
+    let records = records(&bytes(&profile(ElfClass::Elf64, 0x2_0000, &counts)), 8);
+    assert_eq!(records, [(0x40_0000, 0x42_0000, vec![1])]);
+}
+
+#[test]
+fn a_32_bit_file_has_32_bit_addresses() {
+    let records = records(
+        &bytes(&profile(ElfClass::Elf32, 2, &[(0x40_1004, 9, 0)])),
+        4,
+    );
+    assert_eq!((records[0].0, records[0].2[2]), (0x40_1000, 9));
+}

@@ -1,0 +1,12 @@
+//! Profile → bytes. Same profile, same bytes.
+
+mod destination;
+mod escape;
+pub mod gmon;
+mod output;
+mod replace;
+pub mod text;
+
+pub use destination::{Destination, Format, FormatError};
+pub use escape::printable;
+pub use output::{Output, OutputError};

@@ -1,0 +1,282 @@
+//! The clock: cpu-clock perf events with the kernel half attached (perf_event_open(2)).
+
+use std::{
+    fs, io,
+    os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd},
+    os::unix::fs::MetadataExt as _,
+};
+
+use perf_event_open_sys::{
+    bindings::{
+        PERF_COUNT_SW_CPU_CLOCK, PERF_FLAG_FD_CLOEXEC, PERF_TYPE_SOFTWARE, perf_event_attr,
+    },
+    ioctls, perf_event_open,
+};
+
+use crate::options::Rate;
+
+/// A set of cpu-clock events that are switched together. Dropping it switches them off and
+/// detaches the program: the kernel closes what it no longer holds, also if we are killed.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    events: Vec<OwnedFd>,
+    follows: Follows,
+}
+
+/// Whose time a clock measures.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Follows {
+    /// Tasks, wherever they run, and all that they start: it ticks in their own CPU time.
+    Tasks,
+    /// CPUs, whatever runs there.
+    Cpus,
+}
+
+/// Why the clock cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum ClockError {
+    /// A perf event could not be opened.
+    #[error("cannot open a cpu-clock event on {what}")]
+    Open {
+        /// The thread or CPU.
+        what: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The BPF program could not be attached to it.
+    #[error("cannot attach the BPF program to a cpu-clock event")]
+    Attach(#[source] io::Error),
+    /// It could not be switched.
+    #[error("cannot switch the clock")]
+    Switch(#[source] io::Error),
+    /// Its time could not be read.
+    #[error("cannot read the clock's own time")]
+    Read(#[source] io::Error),
+    /// The list of CPUs is not readable.
+    #[error("cannot read which CPUs are online")]
+    Cpus(#[source] io::Error),
+}
+
+impl Clock {
+    /// Opens a clock, switched off, that runs `program` at every tick of the threads `tids` and
+    /// of everything that they start from now on. Threads that have ended meanwhile are passed
+    /// over.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel refuses; see [`ClockError::is_out_of_descriptors`].
+    pub(crate) fn following_tasks(
+        tids: &[u32],
+        rate: Rate,
+        program: BorrowedFd<'_>,
+    ) -> Result<Self, ClockError> {
+        let mut events = Vec::with_capacity(tids.len());
+        for &tid in tids {
+            match open_event(rate, Subject::Task(tid)) {
+                // At once: what the thread starts inherits its event as it is at that moment,
+                // and would tick for nobody if the program came later.
+                Ok(event) => {
+                    attach(&event, program)?;
+                    events.push(event);
+                }
+                Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+                Err(source) => {
+                    return Err(ClockError::Open {
+                        what: format!("thread {tid}"),
+                        source,
+                    });
+                }
+            }
+        }
+        Ok(Self {
+            events,
+            follows: Follows::Tasks,
+        })
+    }
+
+    /// Opens a clock, switched off, that runs `program` at every tick of every CPU that is online.
+    pub(crate) fn following_cpus(rate: Rate, program: BorrowedFd<'_>) -> Result<Self, ClockError> {
+        let online =
+            fs::read_to_string("/sys/devices/system/cpu/online").map_err(ClockError::Cpus)?;
+        let cpus = parse_cpu_list(&online)
+            .ok_or_else(|| ClockError::Cpus(io::ErrorKind::InvalidData.into()))?;
+        let mut events = Vec::with_capacity(cpus.len());
+        for cpu in cpus {
+            let event = open_event(rate, Subject::Cpu(cpu)).map_err(|source| ClockError::Open {
+                what: format!("CPU {cpu}"),
+                source,
+            })?;
+            attach(&event, program)?;
+            events.push(event);
+        }
+        Ok(Self {
+            events,
+            follows: Follows::Cpus,
+        })
+    }
+
+    pub(crate) const fn follows(&self) -> Follows {
+        self.follows
+    }
+
+    /// How many threads or CPUs the clock follows by events of their own.
+    pub(crate) fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// Switches the clock on, for every thread and everything that it started since.
+    pub(crate) fn enable(&self) -> Result<(), ClockError> {
+        // SAFETY: the descriptor is open; the call takes nothing by reference.
+        self.each(|event| unsafe { ioctls::ENABLE(event, 0) })
+            .map_err(ClockError::Switch)
+    }
+
+    /// Switches the clock off. When this returns no tick is under way any more: the kernel stops
+    /// each timer on the CPU that it runs on.
+    pub(crate) fn disable(&self) -> Result<(), ClockError> {
+        // SAFETY: as above.
+        self.each(|event| unsafe { ioctls::DISABLE(event, 0) })
+            .map_err(ClockError::Switch)
+    }
+
+    /// CPU time, in nanoseconds, that the followed tasks and all that they started have run
+    /// while the clock was on; or, of a clock that follows CPUs, the time that it was on.
+    pub(crate) fn elapsed_ns(&self) -> Result<u64, ClockError> {
+        let mut total = 0;
+        for event in &self.events {
+            let mut count = [0; size_of::<u64>()];
+            let read = rustix::io::read(event, &mut count)
+                .map_err(|errno| ClockError::Read(errno.into()))?;
+            // Nothing is read from an event whose CPU has gone.
+            if read == count.len() {
+                total += u64::from_ne_bytes(count);
+            }
+        }
+        Ok(total)
+    }
+
+    fn each(&self, call: impl Fn(libc::c_int) -> libc::c_int) -> io::Result<()> {
+        for event in &self.events {
+            if call(event.as_fd().as_raw_fd()) < 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ClockError {
+    /// Whether there are more threads than we may have files open.
+    pub(crate) fn is_out_of_descriptors(&self) -> bool {
+        let Self::Open { source, .. } = self else {
+            return false;
+        };
+        matches!(source.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
+    }
+}
+
+/// Attaches a BPF program to an event. The event keeps the program, and closing the event
+/// detaches it: there is no link to outlive us, on any kernel.
+fn attach(event: &OwnedFd, program: BorrowedFd<'_>) -> Result<(), ClockError> {
+    let program = program.as_raw_fd().cast_unsigned();
+    // SAFETY: both descriptors are open; the call takes nothing by reference.
+    if unsafe { ioctls::SET_BPF(event.as_raw_fd(), program) } < 0 {
+        return Err(ClockError::Attach(io::Error::last_os_error()));
+    }
+    Ok(())
+}
+
+/// What one event follows.
+#[derive(Clone, Copy)]
+enum Subject {
+    Task(u32),
+    Cpu(u32),
+}
+
+fn open_event(rate: Rate, subject: Subject) -> io::Result<OwnedFd> {
+    let mut attributes = perf_event_attr {
+        type_: PERF_TYPE_SOFTWARE,
+        size: size_of::<perf_event_attr>() as u32,
+        config: u64::from(PERF_COUNT_SW_CPU_CLOCK),
+        ..perf_event_attr::default()
+    };
+    // A period and not a frequency: cpu-clock would turn a frequency into a period just so, but
+    // we want to know which.
+    attributes.__bindgen_anon_1.sample_period = rate.period_ns();
+    attributes.set_disabled(1);
+    let (pid, cpu) = match subject {
+        Subject::Task(tid) => {
+            attributes.set_inherit(1);
+            (tid.cast_signed(), -1)
+        }
+        Subject::Cpu(cpu) => (-1, cpu.cast_signed()),
+    };
+    const NO_GROUP: libc::c_int = -1;
+    // SAFETY: the attributes live for the call and their size is given in them.
+    let event = unsafe {
+        perf_event_open(
+            &mut attributes,
+            pid,
+            cpu,
+            NO_GROUP,
+            u64::from(PERF_FLAG_FD_CLOEXEC),
+        )
+    };
+    if event < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new and nobody else's.
+    Ok(unsafe { OwnedFd::from_raw_fd(event) })
+}
+
+/// Parses the kernel's list format for CPUs, such as `0-3,8`.
+fn parse_cpu_list(list: &str) -> Option<Vec<u32>> {
+    let mut cpus = Vec::new();
+    for part in list.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        cpus.extend(first..=last);
+    }
+    Some(cpus)
+}
+
+/// The PID namespace in which the kernel half must number processes so that we understand it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct PidNamespace {
+    /// 0 for the initial namespace, where no translation is needed.
+    pub(crate) device: u64,
+    /// 0 for the initial namespace.
+    pub(crate) inode: u64,
+}
+
+impl PidNamespace {
+    /// The inode of the initial PID namespace on every kernel (`include/linux/proc_ns.h`).
+    const INITIAL_INODE: u64 = 0xefff_fffc;
+
+    /// The namespace that this process is in.
+    pub(crate) fn own() -> io::Result<Self> {
+        let metadata = fs::metadata("/proc/self/ns/pid")?;
+        if metadata.ino() == Self::INITIAL_INODE {
+            return Ok(Self {
+                device: 0,
+                inode: 0,
+            });
+        }
+        Ok(Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_cpu_list;
+
+    #[test]
+    fn a_list_of_cpus_has_ranges() {
+        assert_eq!(parse_cpu_list("0\n"), Some(vec![0]));
+        assert_eq!(parse_cpu_list("0-3,8\n"), Some(vec![0, 1, 2, 3, 8]));
+        assert_eq!(parse_cpu_list("a-b"), None);
+    }
+}

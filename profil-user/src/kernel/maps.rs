@@ -1,0 +1,171 @@
+//! Typed handles on the maps that the drain reads. Sizes are checked when they are opened.
+
+use std::{
+    fs, io,
+    os::fd::{AsFd as _, AsRawFd as _, BorrowedFd},
+    ptr::NonNull,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use aya::{
+    Ebpf,
+    maps::{Array, HashMap, Map, MapData, MapError, PerCpuArray},
+};
+use profil_common::{StrayKey, Tally};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+/// The counters of a session.
+pub(crate) struct Counters {
+    bins: BinsView,
+    strays: HashMap<MapData, StrayKey, u64>,
+    tally: PerCpuArray<MapData, Tally>,
+}
+
+/// Why the counters cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum CountersError {
+    /// The embedded object is not the one that this code was written for.
+    #[error("the BPF object has no map {0}; it was built from other sources")]
+    Absent(&'static str),
+    /// A map call failed.
+    #[error("a BPF map call failed")]
+    Map(#[from] MapError),
+    /// The bins cannot be mapped.
+    #[error("cannot map the bins (BPF_F_MMAPABLE, Linux 5.5)")]
+    Mapping(#[source] io::Error),
+}
+
+impl Counters {
+    pub(super) fn take(ebpf: &mut Ebpf) -> Result<Self, CountersError> {
+        let mut take = |name| ebpf.take_map(name).ok_or(CountersError::Absent(name));
+        Ok(Self {
+            bins: BinsView::open(take("BINS")?)?,
+            strays: take("STRAYS")?.try_into()?,
+            tally: take("TALLY")?.try_into()?,
+        })
+    }
+
+    /// Calls `visit` with every bin that is not zero: its index in both planes, and its count.
+    pub(crate) fn for_each_bin(&self, visit: impl FnMut(u32, u64)) {
+        self.bins.for_each(visit);
+    }
+
+    /// Every stray and its count.
+    pub(crate) fn strays(&self) -> Result<Vec<(StrayKey, u64)>, CountersError> {
+        Ok(self.strays.iter().collect::<Result<_, _>>()?)
+    }
+
+    /// The account of all CPUs together.
+    pub(crate) fn tally(&self) -> Result<Tally, CountersError> {
+        let mut sum = Tally::default();
+        for cpu in self.tally.get(&0, 0)?.iter() {
+            sum.runs += cpu.runs;
+            for (total, count) in sum.outcomes.iter_mut().zip(cpu.outcomes) {
+                *total += count;
+            }
+        }
+        Ok(sum)
+    }
+}
+
+/// The bins, mapped into our own memory: reading them takes no system call.
+#[derive(Debug)]
+struct BinsView {
+    address: NonNull<AtomicU64>,
+    length: usize,
+    /// Keeps the map alive.
+    _map: MapData,
+}
+
+// SAFETY: the view only ever loads atomically from memory that stays mapped for its life.
+unsafe impl Send for BinsView {}
+
+impl BinsView {
+    fn open(map: Map) -> Result<Self, CountersError> {
+        let length = Array::<&MapData, u64>::try_from(&map)?.len() as usize;
+        let Map::Array(map) = map else {
+            return Err(CountersError::Absent("BINS"));
+        };
+        // SAFETY: a fresh mapping at an address of the kernel's choice.
+        let address = unsafe {
+            mmap(
+                std::ptr::null_mut(),
+                length * size_of::<u64>(),
+                ProtFlags::READ,
+                MapFlags::SHARED,
+                map.fd().as_fd(),
+                0,
+            )
+        };
+        let address = address.map_err(|errno| CountersError::Mapping(errno.into()))?;
+        let address = NonNull::new(address.cast())
+            .ok_or_else(|| CountersError::Mapping(io::ErrorKind::InvalidData.into()))?;
+        Ok(Self {
+            address,
+            length,
+            _map: map,
+        })
+    }
+
+    fn bins(&self) -> &[AtomicU64] {
+        // SAFETY: the kernel mapped `length` counters here, page aligned, until drop unmaps them.
+        // The kernel half changes them while we look, which is what atomics are for.
+        unsafe { std::slice::from_raw_parts(self.address.as_ptr(), self.length) }
+    }
+
+    fn for_each(&self, mut visit: impl FnMut(u32, u64)) {
+        /// Counters looked at together: most are zero, and one test for many is quicker.
+        const CHUNK: usize = 16;
+
+        let mut index = 0;
+        for chunk in self.bins().chunks(CHUNK) {
+            let any = chunk
+                .iter()
+                .fold(0, |any, bin| any | bin.load(Ordering::Relaxed));
+            if any != 0 {
+                for (offset, bin) in (0..).zip(chunk) {
+                    let count = bin.load(Ordering::Relaxed);
+                    if count != 0 {
+                        visit(index + offset, count);
+                    }
+                }
+            }
+            index += chunk.len() as u32;
+        }
+    }
+}
+
+impl Drop for BinsView {
+    fn drop(&mut self) {
+        // SAFETY: the range is the one that was mapped, and no reference to it outlives `self`.
+        let result =
+            unsafe { munmap(self.address.as_ptr().cast(), self.length * size_of::<u64>()) };
+        debug_assert!(result.is_ok(), "{result:?}");
+    }
+}
+
+/// Kernel memory of all maps, in bytes, as the kernel accounts for it in each one's `fdinfo`.
+pub(super) fn memory_of(ebpf: &Ebpf) -> Result<u64, CountersError> {
+    let mut total = 0;
+    for (_, map) in ebpf.maps() {
+        total += map_data(map).map_or(0, |data| memlock_of(data.fd().as_fd()).unwrap_or(0));
+    }
+    Ok(total)
+}
+
+fn map_data(map: &Map) -> Option<&MapData> {
+    match map {
+        Map::Array(data) | Map::HashMap(data) | Map::PerCpuArray(data) | Map::RingBuf(data) => {
+            Some(data)
+        }
+        _ => None,
+    }
+}
+
+fn memlock_of(fd: BorrowedFd<'_>) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/self/fdinfo/{}", fd.as_raw_fd())).ok()?;
+    let value = text
+        .lines()
+        .find_map(|line| line.strip_prefix("memlock:"))?;
+    value.trim().parse().ok()
+}

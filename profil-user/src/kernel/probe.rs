@@ -1,0 +1,90 @@
+//! What this kernel and these privileges allow.
+
+use std::{fmt, fs};
+
+/// A capability that the session needs and the process lacks (capabilities(7)).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Missing {
+    /// To load BPF programs and maps.
+    Bpf,
+    /// To open perf events on other processes and attach BPF to them.
+    Perfmon,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bpf => "CAP_BPF",
+            Self::Perfmon => "CAP_PERFMON",
+        })
+    }
+}
+
+/// `CAP_SYS_ADMIN`, which includes the others.
+const SYS_ADMIN: u32 = 21;
+/// `CAP_PERFMON` (Linux 5.8).
+const PERFMON: u32 = 38;
+/// `CAP_BPF` (Linux 5.8).
+const BPF: u32 = 39;
+
+/// Lists what the process lacks. Empty if the kernel would not say: then the calls themselves
+/// will tell.
+pub fn missing_capabilities() -> Vec<Missing> {
+    let Ok(status) = fs::read_to_string("/proc/self/status") else {
+        return Vec::new();
+    };
+    effective(&status).map(missing_from).unwrap_or_default()
+}
+
+/// The effective set in the text of `/proc/self/status`.
+fn effective(status: &str) -> Option<u64> {
+    let set = status
+        .lines()
+        .find_map(|line| line.strip_prefix("CapEff:"))?;
+    u64::from_str_radix(set.trim(), 16).ok()
+}
+
+fn missing_from(effective: u64) -> Vec<Missing> {
+    let has = |capability: u32| effective >> capability & 1 == 1;
+    if has(SYS_ADMIN) {
+        return Vec::new();
+    }
+    [(BPF, Missing::Bpf), (PERFMON, Missing::Perfmon)]
+        .into_iter()
+        .filter(|&(capability, _)| !has(capability))
+        .map(|(_, missing)| missing)
+        .collect()
+}
+
+/// The highest rate that the administrator allows, in hertz: `kernel.perf_event_max_sample_rate`.
+/// The kernel lowers it by itself when ticks take too much time. `None` if it cannot be read.
+pub(crate) fn max_sample_rate() -> Option<u32> {
+    let text = fs::read_to_string("/proc/sys/kernel/perf_event_max_sample_rate").ok()?;
+    text.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Missing, effective, max_sample_rate, missing_from};
+
+    #[test]
+    fn the_effective_set_is_the_one_that_counts() {
+        let status = "CapPrm:\t000001ffffffffff\nCapEff:\t000000c000000000\n";
+        assert_eq!(effective(status), Some(0xc0_0000_0000));
+        assert_eq!(effective("Name:\tx\n"), None);
+    }
+
+    #[test]
+    fn two_small_capabilities_or_the_great_one() {
+        assert_eq!(missing_from(0), [Missing::Bpf, Missing::Perfmon]);
+        assert_eq!(missing_from(1 << 39), [Missing::Perfmon]);
+        assert_eq!(missing_from(1 << 38), [Missing::Bpf]);
+        assert_eq!(missing_from(1 << 38 | 1 << 39), []);
+        assert_eq!(missing_from(1 << 21), []);
+    }
+
+    #[test]
+    fn this_kernel_has_a_limit() {
+        assert!(max_sample_rate().is_some_and(|hertz| hertz > 0));
+    }
+}

@@ -1,0 +1,134 @@
+//! The profile: plain values. Everything before it produces one, everything after it reads one.
+//!
+//! Nothing here does I/O, and nothing here can fail: an address without a name is data.
+
+mod balance;
+mod object;
+
+use std::time::Duration;
+
+pub use balance::Balance;
+pub use object::{ElfClass, Object, ObjectId, ObjectKind, Text, Unresolved};
+
+use crate::options::{Rate, Tgid};
+
+/// Ticks of one process, by object and link-time address.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// The process that was profiled.
+    pub target: Tgid,
+    /// Its name, as the kernel keeps it. Untrusted: escape it before display.
+    pub target_name: String,
+    /// The clock.
+    pub rate: Rate,
+    /// Wall-clock time that the clock was on.
+    pub elapsed: Duration,
+    /// Everything that ticks fell in. [`Count::object`] is an index into it.
+    pub objects: Vec<Object>,
+    /// The ticks: sorted by object and address, each address once.
+    pub counts: Vec<Count>,
+    /// Where every run of the kernel program went.
+    pub balance: Balance,
+    /// What the reader of the numbers should know.
+    pub notes: Vec<Note>,
+}
+
+/// Ticks at one address.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Count {
+    /// What the address lies in.
+    pub object: ObjectId,
+    /// Link-time address (ELF `p_vaddr`) of the lowest byte of the bin. In an object without a
+    /// file, the address in the process.
+    pub address: u64,
+    /// Ticks while the process ran its own code here.
+    pub user: u64,
+    /// Ticks while the kernel worked for the process, which then went on here.
+    pub system: u64,
+}
+
+impl Count {
+    /// User and system ticks together: what `profil` counts.
+    pub const fn ticks(&self) -> u64 {
+        self.user + self.system
+    }
+}
+
+/// Something the reader of the numbers should know.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Note {
+    /// The memory budget made bins wider than two bytes of text.
+    Coarsened {
+        /// The object.
+        object: ObjectId,
+        /// Text bytes per bin.
+        width: u64,
+    },
+    /// The process started another program while it was profiled.
+    Exec {
+        /// How long it can have taken to notice: ticks of the new program within that time may
+        /// be charged to the old one.
+        uncertain: Duration,
+    },
+    /// Ticks of processes that the target started, which are in the profile too.
+    Children {
+        /// How many ticks.
+        ticks: u64,
+        /// Of how many processes.
+        processes: usize,
+    },
+    /// Executable mappings that found no place in the table of regions: their ticks are strays.
+    RegionsFull {
+        /// How many mappings.
+        left_out: usize,
+    },
+    /// A clock that follows threads saw far fewer ticks than were due.
+    ShortOfTaskTicks,
+    /// A clock that follows CPUs saw far fewer or more ticks than were due.
+    OffCpuTicks,
+    /// The clock followed CPUs, because the threads could not each have one.
+    CpuClock,
+    /// The mappings of the target could not be read, so that nothing has a name.
+    NoMappings {
+        /// What the kernel said.
+        reason: String,
+    },
+    /// An object's file could not be read.
+    Unreadable {
+        /// The object.
+        object: ObjectId,
+        /// What was tried and what the kernel said.
+        reason: String,
+    },
+}
+
+impl Profile {
+    /// All ticks in the profile.
+    pub fn ticks(&self) -> u64 {
+        self.counts.iter().map(Count::ticks).sum()
+    }
+
+    /// The object with this number.
+    ///
+    /// # Panics
+    ///
+    /// If the number is not from this profile.
+    pub fn object(&self, id: ObjectId) -> &Object {
+        &self.objects[id.index()]
+    }
+
+    /// The counts of one object, by address.
+    pub fn counts_in(&self, id: ObjectId) -> &[Count] {
+        let start = self.counts.partition_point(|count| count.object < id);
+        let end = self.counts.partition_point(|count| count.object <= id);
+        &self.counts[start..end]
+    }
+
+    /// The executable that the process was started from, if it was found.
+    pub fn main_object(&self) -> Option<ObjectId> {
+        self.objects
+            .iter()
+            .position(|object| object.is_main)
+            .map(ObjectId::new)
+    }
+}

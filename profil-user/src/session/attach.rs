@@ -1,0 +1,82 @@
+//! From options to a clock that is attached to every thread of the target.
+
+use crate::{
+    error::StartError,
+    kernel::{Clock, KernelHalf, LoadPlan, max_sample_rate},
+    options::{ClockScope, Options, Rate},
+    target,
+};
+use profil_common::Settings;
+
+/// Refuses a rate that the kernel would throttle.
+pub(super) fn check_rate(rate: Rate) -> Result<(), StartError> {
+    match max_sample_rate() {
+        Some(limit) if rate.hertz().round() > f64::from(limit) => {
+            Err(StartError::RateAboveLimit { rate, limit })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Loads the kernel half and opens a clock on every thread of the target: list the threads, open
+/// their events, list again. A thread that is new in the second list either inherited an event or
+/// was started by one that had none yet, and nobody can tell which: to open one more could count
+/// it twice. So everything is closed and tried again; and if the process never holds still,
+/// or has more threads than we may open files, the clock follows the CPUs.
+pub(super) fn start_clock(
+    options: &Options,
+    plan: &LoadPlan<'_>,
+) -> Result<(KernelHalf, Clock), StartError> {
+    const TRIES: usize = 50;
+
+    let (tgid, rate) = (options.target, options.rate);
+    if options.clock == ClockScope::Cpu {
+        return start_cpu_clock(options, plan);
+    }
+    raise_descriptor_limit();
+    let kernel = KernelHalf::load(plan)?;
+    let threads = || {
+        target::list_threads(tgid).map_err(|source| match source.raw_os_error() {
+            Some(libc::ENOENT | libc::ESRCH) => StartError::Ended(tgid),
+            _ => StartError::Threads { tgid, source },
+        })
+    };
+    for _ in 0..TRIES {
+        let before = threads()?;
+        match Clock::following_tasks(&before, rate, kernel.program()?) {
+            Ok(clock) if clock.len() == 0 => return Err(StartError::Ended(tgid)),
+            Ok(clock) => {
+                if target::threads_settled(&before, &threads()?) {
+                    return Ok((kernel, clock));
+                }
+            }
+            Err(error) if error.is_out_of_descriptors() => break,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    start_cpu_clock(options, plan)
+}
+
+/// A clock that ticks for every process, and a kernel half that chooses the target's ticks.
+fn start_cpu_clock(
+    options: &Options,
+    plan: &LoadPlan<'_>,
+) -> Result<(KernelHalf, Clock), StartError> {
+    let settings = Settings {
+        only_tgid: options.target.get(),
+        ..plan.settings
+    };
+    let kernel = KernelHalf::load(&LoadPlan { settings, ..*plan })?;
+    let clock = Clock::following_cpus(options.rate, kernel.program()?)?;
+    Ok((kernel, clock))
+}
+
+/// One event a thread needs one descriptor a thread.
+fn raise_descriptor_limit() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // If this is refused, the clock follows CPUs where the limit is too low.
+    let _ = setrlimit(Resource::Nofile, limit);
+}

@@ -1,0 +1,294 @@
+//! One session: attach → run until stopped → profile.
+
+mod attach;
+mod ticks;
+
+use std::{
+    future::Future,
+    pin::pin,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use profil_common::{Mode, Settings};
+use tokio::{
+    io::{Interest, unix::AsyncFd},
+    sync::watch,
+    time::{Interval, MissedTickBehavior},
+};
+
+use crate::{
+    drain::{Batch, Drain},
+    error::{RunError, StartError},
+    kernel::{Clock, Follows, KernelHalf, LoadPlan, PidNamespace, missing_capabilities},
+    options::{ClockScope, Options, Rate},
+    profile::{Balance, Count, Note, Profile},
+    target::{self, ImageWatch, Layout, ObjectFile, Objects, Process, StrayBook},
+};
+use attach::{check_rate, start_clock};
+use ticks::{children, merge, total};
+
+/// How often exec is looked for.
+const GLANCE_INTERVAL: Duration = Duration::from_millis(100);
+
+/// The latest state of a running session, or `None` before the first drain.
+pub type Snapshot = Option<Arc<Taken>>;
+
+/// A session that is attached and ready; the clock is off until [`Session::run`].
+///
+/// Dropping it, or the end of this process however it comes, detaches everything.
+pub struct Session {
+    process: Process,
+    image: ImageWatch,
+    objects: Objects,
+    layout: Layout,
+    strays: StrayBook,
+    kernel: KernelHalf,
+    drain: Drain,
+    clock: Clock,
+    rate: Rate,
+    drain_interval: Duration,
+    notes: Vec<Note>,
+    /// CPU time of the target when the clock was switched on, in nanoseconds, and as last read.
+    /// Only where the clock follows CPUs and cannot tell itself.
+    cpu_time: (u64, u64),
+    snapshots: watch::Sender<Snapshot>,
+}
+
+/// A profile, and the open files that can give its addresses names.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    /// The profile.
+    pub profile: Profile,
+    /// In the order of [`Profile::objects`].
+    pub(crate) files: Vec<Option<Arc<ObjectFile>>>,
+}
+
+/// An interval whose first tick is one interval away: there is nothing to read yet.
+fn every(period: Duration) -> Interval {
+    let mut interval = tokio::time::interval_at(tokio::time::Instant::now() + period, period);
+    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    interval
+}
+
+impl Session {
+    /// Finds the target, lays out its regions, loads the kernel half and attaches the clock to
+    /// every thread.
+    ///
+    /// # Errors
+    ///
+    /// If privileges are missing, the target cannot be profiled, or the kernel refuses.
+    pub fn attach(options: &Options) -> Result<Self, StartError> {
+        let missing = missing_capabilities();
+        if !missing.is_empty() {
+            return Err(StartError::Privileges(missing));
+        }
+        check_rate(options.rate)?;
+        let process = Process::find(options.target)?;
+        let tgid = options.target.get();
+        let namespace = PidNamespace::own().map_err(StartError::PidNamespace)?;
+
+        let mut notes = Vec::new();
+        let image = ImageWatch::new(tgid);
+        let mappings = target::read_mappings(tgid).unwrap_or_else(|error| {
+            notes.push(Note::NoMappings {
+                reason: error.to_string(),
+            });
+            Vec::new()
+        });
+        let mut objects = Objects::default();
+        let layout = Layout::plan(
+            tgid,
+            &mappings,
+            image.executable(),
+            options.bins_bytes,
+            &mut objects,
+        )?;
+
+        let plan = LoadPlan {
+            settings: Settings {
+                pid_namespace_device: namespace.device,
+                pid_namespace_inode: namespace.inode,
+                only_tgid: 0,
+                region_count: layout.regions().len() as u32,
+                bins: layout.bins(),
+                system_pc: 0,
+            },
+            regions: layout.regions(),
+            strays: options.strays,
+            log: options.kernel_log,
+        };
+        let (mut kernel, clock) = start_clock(options, &plan)?;
+        if clock.follows() == Follows::Cpus && options.clock == ClockScope::Task {
+            notes.push(Note::CpuClock);
+        }
+        let drain = Drain::new(kernel.take_counters()?);
+        Ok(Self {
+            process,
+            image,
+            objects,
+            layout,
+            strays: StrayBook::new(tgid, mappings),
+            kernel,
+            drain,
+            clock,
+            rate: options.rate,
+            drain_interval: options.drain_interval,
+            notes,
+            cpu_time: (0, 0),
+            snapshots: watch::Sender::new(None),
+        })
+    }
+
+    /// The name of the target. Untrusted: escape it before display.
+    pub fn target_name(&self) -> &str {
+        self.process.name()
+    }
+
+    /// Snapshots of the profile, one at every drain, for as long as somebody listens.
+    pub fn snapshots(&self) -> watch::Receiver<Snapshot> {
+        self.snapshots.subscribe()
+    }
+
+    /// Switches the clock on, reads the buffer now and then, and stops when the target ends or
+    /// `stop` completes.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel refuses what it had allowed before.
+    pub async fn run(mut self, stop: impl Future<Output = ()>) -> Result<Taken, RunError> {
+        let mut stop = pin!(stop);
+        let pidfd = rustix::io::dup(&self.process).map_err(|errno| RunError::Wait(errno.into()))?;
+        // SAFETY: an `OwnedFd` is the same open descriptor for as long as it lives.
+        let ended = unsafe { AsyncFd::register_with_interest(pidfd, Interest::READABLE) }
+            .map_err(|error| RunError::Wait(error.into()))?;
+        let mut drain = every(self.drain_interval);
+        let mut glance = every(GLANCE_INTERVAL);
+
+        let cpu_time = self.process.cpu_time_ns().unwrap_or(0);
+        self.cpu_time = (cpu_time, cpu_time);
+        self.clock.enable()?;
+        let start = Instant::now();
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut stop => break,
+                ready = ended.readable() => {
+                    // Ready once is ready for ever: the process has ended.
+                    let _ = ready.map_err(RunError::Wait)?;
+                    break;
+                }
+                _ = glance.tick() => self.glance()?,
+                _ = drain.tick() => {
+                    self.look()?;
+                    self.publish(start.elapsed())?;
+                }
+            }
+        }
+        self.clock.disable()?;
+        let elapsed = start.elapsed();
+        self.look()?;
+        self.kernel.flush_log();
+        self.taken(elapsed)
+    }
+
+    /// Notices exec. Much cheaper than a look at the counters, and so done more often: until it
+    /// is noticed, ticks of the new program may be charged to the old one.
+    fn glance(&mut self) -> Result<(), RunError> {
+        if self.image.changed() {
+            self.exec()?;
+        }
+        Ok(())
+    }
+
+    /// Reads what was counted, and finds homes for strays while they still can be found.
+    fn look(&mut self) -> Result<(), RunError> {
+        self.glance()?;
+        let batch = self.drain.read()?;
+        self.strays.settle(&batch.strays, &mut self.objects);
+        self.cpu_time.1 = self.process.cpu_time_ns().unwrap_or(self.cpu_time.1);
+        self.kernel.flush_log();
+        Ok(())
+    }
+
+    /// The target runs another program: the regions mean nothing any more. Ticks go on as
+    /// strays, which are named by the mappings of today.
+    fn exec(&mut self) -> Result<(), RunError> {
+        self.kernel.retire_regions()?;
+        self.strays.forget(self.process.tgid().get());
+        self.notes.push(Note::Exec { uncertain: GLANCE_INTERVAL });
+        Ok(())
+    }
+
+    fn publish(&self, elapsed: Duration) -> Result<(), RunError> {
+        if self.snapshots.receiver_count() > 0 {
+            self.snapshots
+                .send_replace(Some(Arc::new(self.taken(elapsed)?)));
+        }
+        Ok(())
+    }
+
+    fn taken(&self, elapsed: Duration) -> Result<Taken, RunError> {
+        Ok(Taken {
+            profile: self.profile(elapsed)?,
+            files: self.objects.files().to_vec(),
+        })
+    }
+
+    /// The profile as of the last drain.
+    fn profile(&self, elapsed: Duration) -> Result<Profile, RunError> {
+        let batch = self.drain.last();
+        let due_ns = match self.clock.follows() {
+            Follows::Tasks => self.clock.elapsed_ns()?,
+            Follows::Cpus => self.cpu_time.1 - self.cpu_time.0,
+        };
+        let mut notes = self.notes.clone();
+        notes.extend_from_slice(self.layout.notes());
+        notes.extend_from_slice(self.objects.notes());
+        notes.extend(children(self.process.tgid(), &batch.strays));
+        let balance = Balance {
+            tally: batch.tally,
+            binned: total(&batch.bins),
+            strays: total(&batch.strays),
+            due_ns,
+            period_ns: self.rate.period_ns(),
+            kernel_bytes: self.kernel.memory(),
+        };
+        if balance.is_short() {
+            notes.push(match self.clock.follows() {
+                Follows::Tasks => Note::ShortOfTaskTicks,
+                Follows::Cpus => Note::OffCpuTicks,
+            });
+        }
+        Ok(Profile {
+            target: self.process.tgid(),
+            target_name: self.process.name().to_owned(),
+            rate: self.rate,
+            elapsed,
+            objects: self.objects.list().to_vec(),
+            counts: self.counts(batch),
+            balance,
+            notes,
+        })
+    }
+
+    /// Every tick with an address, by object and link-time address.
+    fn counts(&self, batch: &Batch) -> Vec<Count> {
+        let planes = self.layout.bins();
+        let bins = batch.bins.iter().filter_map(|&(index, ticks)| {
+            let (bin, mode) = match index.checked_sub(planes) {
+                None => (index, Mode::User),
+                Some(bin) => (bin, Mode::System),
+            };
+            Some((self.layout.address_of(bin, &self.objects)?, mode, ticks))
+        });
+        let strays = batch.strays.iter().filter_map(|(key, ticks)| {
+            Some((
+                self.strays.home_of(key)?,
+                Mode::from_number(key.mode)?,
+                *ticks,
+            ))
+        });
+        merge(bins.chain(strays))
+    }
+}

@@ -1,0 +1,212 @@
+//! Address → name, or the reason why not.
+//!
+//! Names come from the ELF symbol tables, through blazesym. A name is given only inside the
+//! symbol's own size: what lies past it stays an address.
+
+mod demangle;
+mod functions;
+mod sections;
+
+use std::{collections::HashMap, fmt};
+
+use blazesym::symbolize::{
+    Input, Reason, Sym, Symbolized, Symbolizer as Blazesym,
+    source::{Elf, Source},
+};
+
+pub use functions::{Function, functions};
+
+use crate::{
+    profile::{ElfClass, ObjectId, ObjectKind, Unresolved},
+    session::Taken,
+    target::ObjectFile,
+};
+use sections::Sections;
+
+/// What an address is called.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Name {
+    /// A function.
+    Function {
+        /// Demangled. Untrusted: escape it before display.
+        name: String,
+        /// Link-time address of the function's first byte.
+        start: u64,
+    },
+    /// Nothing, and why.
+    Unnamed(WhyUnnamed),
+}
+
+/// Why an address has no name.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum WhyUnnamed {
+    /// The object has no symbol table (it was stripped), and no dynamic symbol covers the
+    /// address.
+    NoSymbols,
+    /// The object has symbols, but none that covers the address.
+    NoSuchSymbol,
+    /// The object's file could not be read.
+    FileUnreadable,
+    /// The code was generated: it belongs to no file.
+    Generated,
+    /// The address is in no object.
+    Nowhere(Unresolved),
+}
+
+impl fmt::Display for WhyUnnamed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSymbols => f.write_str("stripped"),
+            Self::NoSuchSymbol => f.write_str("no symbol here"),
+            Self::FileUnreadable => f.write_str("file not readable"),
+            Self::Generated => f.write_str("generated code"),
+            Self::Nowhere(reason) => reason.fmt(f),
+        }
+    }
+}
+
+/// Gives addresses names. Each distinct address is looked up once.
+pub struct Symbolizer {
+    blazesym: Blazesym,
+    names: HashMap<(ObjectId, u64), Name>,
+    sections: HashMap<ObjectId, Option<Sections>>,
+}
+
+impl Default for Symbolizer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Symbolizer {
+    /// A symbolizer that has looked up nothing yet.
+    pub fn new() -> Self {
+        let blazesym = Blazesym::builder()
+            .enable_code_info(false)
+            .enable_inlined_fns(false)
+            // It takes any name for a mangled one: a C function `f` would be called `float`.
+            .enable_demangling(false)
+            .build();
+        Self {
+            blazesym,
+            names: HashMap::new(),
+            sections: HashMap::new(),
+        }
+    }
+
+    /// Looks up every address of a profile that has not been looked up before.
+    pub fn look_up(&mut self, taken: &Taken) {
+        for index in 0..taken.profile.objects.len() {
+            let object = ObjectId::new(index);
+            let addresses: Vec<u64> = taken
+                .profile
+                .counts_in(object)
+                .iter()
+                .map(|count| count.address)
+                .filter(|&address| !self.names.contains_key(&(object, address)))
+                .collect();
+            if !addresses.is_empty() {
+                let names = self.names_in(taken, object, &addresses);
+                let keys = addresses.into_iter().map(|address| (object, address));
+                self.names.extend(keys.zip(names));
+            }
+        }
+    }
+
+    /// The name of an address of a profile that was looked up.
+    pub fn name_of(&self, object: ObjectId, address: u64) -> &Name {
+        const UNKNOWN: &Name = &Name::Unnamed(WhyUnnamed::NoSuchSymbol);
+        self.names.get(&(object, address)).unwrap_or(UNKNOWN)
+    }
+
+    fn names_in(&mut self, taken: &Taken, object: ObjectId, addresses: &[u64]) -> Vec<Name> {
+        let all = |why| vec![Name::Unnamed(why); addresses.len()];
+        match &taken.profile.object(object).kind {
+            ObjectKind::File { class: None, .. } => return all(WhyUnnamed::FileUnreadable),
+            ObjectKind::File {
+                class: Some(ElfClass::Elf32 | ElfClass::Elf64),
+                ..
+            }
+            | ObjectKind::Vdso => {}
+            ObjectKind::Anonymous => return all(WhyUnnamed::Generated),
+            ObjectKind::Nowhere(reason) => return all(WhyUnnamed::Nowhere(*reason)),
+        }
+        let Some(Some(file)) = taken.files.get(object.index()) else {
+            return all(WhyUnnamed::FileUnreadable);
+        };
+        self.names_in_file(object, file, addresses)
+            .unwrap_or_else(|| all(WhyUnnamed::FileUnreadable))
+    }
+
+    fn names_in_file(
+        &mut self,
+        object: ObjectId,
+        file: &ObjectFile,
+        addresses: &[u64],
+    ) -> Option<Vec<Name>> {
+        let mut elf = Elf::new(file.path());
+        // Functions are enough here, and quick: no DWARF.
+        elf.debug_syms = false;
+        let source = Source::Elf(elf);
+        let found = self
+            .blazesym
+            .symbolize(&source, Input::VirtOffset(addresses))
+            .ok()?;
+        let sections = self
+            .sections
+            .entry(object)
+            .or_insert_with(|| Sections::read(file));
+        let name = |(&address, found): (&u64, &Symbolized<'_>)| match found {
+            Symbolized::Sym(symbol) if covers(symbol, address, sections.as_ref()) => {
+                Name::Function {
+                    name: demangle::demangle(&symbol.name),
+                    start: symbol.addr,
+                }
+            }
+            Symbolized::Unknown(Reason::MissingSyms) => Name::Unnamed(WhyUnnamed::NoSymbols),
+            Symbolized::Sym(_) | Symbolized::Unknown(_) => Name::Unnamed(WhyUnnamed::NoSuchSymbol),
+        };
+        Some(addresses.iter().zip(&found).map(name).collect())
+    }
+}
+
+/// Whether an address is inside a symbol. A symbol without a size (hand-written assembly) covers
+/// what follows it up to the next symbol, but never another section.
+fn covers(symbol: &Sym<'_>, address: u64, sections: Option<&Sections>) -> bool {
+    match symbol.size {
+        Some(size) if size > 0 => address.wrapping_sub(symbol.addr) < size as u64,
+        _ => {
+            address == symbol.addr
+                || sections.is_some_and(|sections| sections.together(symbol.addr, address))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blazesym::symbolize::Symbolizer as Blazesym;
+    use blazesym::symbolize::{
+        Input,
+        source::{Elf, Source},
+    };
+
+    /// What this room relies on: link-time addresses go in, link-time symbol addresses come out.
+    #[test]
+    fn blazesym_takes_link_time_addresses() {
+        let elf = Source::Elf(Elf::new("/proc/self/exe"));
+        let here = blazesym_takes_link_time_addresses as fn() as usize as u64;
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let base = u64::from_str_radix(maps.split('-').next().unwrap(), 16).unwrap();
+        let blazesym = Blazesym::new();
+        let found = blazesym
+            .symbolize_single(&elf, Input::VirtOffset(here - base))
+            .unwrap();
+        let symbol = found.into_sym().unwrap();
+        assert!(
+            symbol.name.contains("blazesym_takes_link_time_addresses"),
+            "{}",
+            symbol.name
+        );
+        assert_eq!(symbol.addr, here - base);
+    }
+}

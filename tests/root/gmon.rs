@@ -1,0 +1,96 @@
+//! `gmon.out`, read by an unmodified gprof.
+
+use std::path::Path;
+
+use profil_tests::{
+    Profiler, Target, Workload, claim_machine, gprof,
+    places::{self, names_in},
+    report::Report,
+    require_programs,
+    session::{self, RATE, WINDOW},
+};
+
+const HOT: [&str; 3] = ["spin_alpha", "spin_beta", "spin_gamma"];
+
+/// gprof reads the same seconds and percentages in `file` that the report gives for `object`.
+#[track_caller]
+fn gprof_agrees(report: &Report, object: &Path, file: &Path) {
+    let name = object
+        .file_name()
+        .and_then(|name| name.to_str())
+        .expect("a plain name");
+    let ticks_in_object = report.ticks_in(name) as f64;
+    let entries = gprof::flat_profile(object, file);
+    for function in HOT {
+        let entry = gprof::entry(&entries, function);
+        let rows: Vec<_> = report.rows_of(function).collect();
+        assert!(
+            matches!(rows[..], [row] if row.is_in(name)),
+            "{function} in {name}: {rows:#?}"
+        );
+        let seconds = rows[0].user_seconds + rows[0].system_seconds;
+        let percent = 100.0 * rows[0].ticks as f64 / ticks_in_object;
+        // Both round: gprof to two digits, the report to three.
+        assert!(
+            (entry.self_seconds - seconds).abs() <= 0.0125
+                && (entry.percent - percent).abs() <= 0.0125,
+            "gprof says {entry:?}, the report {seconds} s and {percent:.2} %",
+        );
+    }
+}
+
+#[track_caller]
+fn executable_is_read_by_gprof(workload: Workload) {
+    let dir = places::public_dir();
+    let file = dir.path().join("gmon.out");
+    let mut target = Target::start(workload);
+    let profiler = Profiler::on(target.pid(), RATE).output(&file);
+    let session = session::take(&mut target, profiler, RATE, WINDOW);
+    session.assert_shares();
+    gprof_agrees(&session.report, target.executable(), &file);
+    assert_eq!(names_in(dir.path()), ["gmon.out"], "and nothing else");
+}
+
+#[test]
+fn non_pie() {
+    let _machine = claim_machine!();
+    require_programs!("gprof");
+    executable_is_read_by_gprof(Workload::NonPie);
+}
+
+#[test]
+fn pie() {
+    let _machine = claim_machine!();
+    require_programs!("gprof");
+    executable_is_read_by_gprof(Workload::Pie);
+}
+
+#[test]
+fn far_from_the_file_offset() {
+    let _machine = claim_machine!();
+    require_programs!("gprof");
+    executable_is_read_by_gprof(Workload::FarPie);
+}
+
+#[test]
+fn a_directory_gets_a_file_an_object() {
+    let _machine = claim_machine!();
+    require_programs!("gprof");
+    let dir = places::public_dir();
+    let workload = Workload::SharedLibrary;
+    let mut target = Target::start(workload);
+    let output = format!("{}/profiles/", dir.path().display());
+    let profiler = Profiler::on(target.pid(), RATE).output(&output);
+    let session = session::take(&mut target, profiler, RATE, WINDOW);
+    session.assert_shares();
+
+    let output = Path::new(&output);
+    let names = names_in(output);
+    assert!(
+        names.iter().all(|name| name.ends_with(".gmon")),
+        "{names:?}"
+    );
+    let file = output.join("libhot.so.gmon");
+    assert!(file.is_file(), "{names:?}");
+    gprof_agrees(&session.report, &workload.library(), &file);
+}

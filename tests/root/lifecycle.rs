@@ -1,0 +1,88 @@
+//! Targets that multiply, turn into others, do nothing, or are gone at once.
+
+use std::time::Duration;
+
+use profil_tests::{
+    Profiler, Report, Target, Workload, claim_machine,
+    session::{self, RATE},
+};
+
+#[test]
+fn a_childs_ticks_are_counted() {
+    let _machine = claim_machine!();
+    let mut target = Target::start_with(Workload::Pie, &["--fork"]);
+    let session = session::take_usual(&mut target);
+    // The account is that of both.
+    session.assert_all_ticks_seen().assert_shares();
+}
+
+#[test]
+fn another_image_in_the_same_process() {
+    let _machine = claim_machine!();
+    let other = Workload::SegmentsPie.executable();
+    let other = other.to_str().expect("a plain path");
+    let mut target = Target::start_with(Workload::Pie, &["--exec", other]);
+    let session = session::take_usual(&mut target);
+    session.assert_all_ticks_seen().assert_shares();
+}
+
+/// A clock starts anew in every thread, so a thread takes the time since its last tick with it:
+/// half a period on average, and the threads here live for about twenty.
+const LOST_WITH_THREADS: f64 = 0.05;
+
+#[test]
+fn threads_that_come_and_go() {
+    let _machine = claim_machine!();
+    let mut target = Target::start_with(Workload::Pie, &["--churn"]);
+    let session = session::take_usual(&mut target);
+    session.assert_shares();
+    let balance = &session.report.balance;
+    let expected = session.split.total.as_secs_f64() * f64::from(RATE);
+    let ratio = balance.seen as f64 / expected;
+    assert!(
+        (1.0 - LOST_WITH_THREADS..=1.01).contains(&ratio),
+        "{ratio}: {balance:?}"
+    );
+    // And what is lost is not hidden.
+    assert!(
+        (balance.ratio - ratio).abs() < 0.015,
+        "{ratio}: {balance:?}"
+    );
+}
+
+#[test]
+fn a_process_that_does_nothing() {
+    let _machine = claim_machine!();
+    let mut target = Target::start(Workload::Idle);
+    let profiler = Profiler::on(target.pid(), RATE);
+    let session = session::take(&mut target, profiler, RATE, Duration::from_secs(1));
+    assert!(session.report.ticks() <= 1, "{:#?}", session.report);
+    let said = format!("{}{}", session.finished.stdout, session.finished.stderr);
+    assert!(
+        said.contains("CPU"),
+        "one line should say that it used no CPU time:\n{said}"
+    );
+}
+
+/// The process may die before, while or after the profiler attaches: each is one of two ends.
+#[test]
+fn a_process_that_dies_at_once() {
+    let _machine = claim_machine!();
+    for life_us in [
+        0, 500, 1000, 2000, 3000, 5000, 7000, 10_000, 15_000, 20_000, 30_000, 50_000,
+    ] {
+        let life = life_us.to_string();
+        // No harness to wait for it: a zombie stays, and its number is not given away.
+        let target = Target::start_with(Workload::Brief, &[&life]);
+        let finished = Profiler::on(target.pid(), RATE).args(["-d", "2s"]).run();
+        finished.assert_no_panic();
+        match finished.status.code() {
+            Some(0) => {
+                Report::of(&finished.stdout).assert_conserved();
+            }
+            _ => {
+                finished.assert_code(1).assert_clear_error();
+            }
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Tests on the real kernel, with targets that know the truth about themselves.
+//!
+//! They need root and a C compiler, and they measure: run them with `--test-threads=1` on a
+//! machine with nothing else to do.
+
+mod conservation;
+mod endings;
+mod gmon;
+mod ground_truth;
+mod high_rate;
+mod lifecycle;
+mod outputs;
+mod privileges;
+mod system_time;
+mod translation;

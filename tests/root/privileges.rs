@@ -1,0 +1,145 @@
+//! With fewer privileges than root: what is needed, and what each one adds.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use profil_tests::{
+    Profiler, Target, Workload, claim_machine, places, require_programs,
+    session::{self, RATE, Session, WINDOW},
+};
+use tempfile::TempDir;
+
+/// Copies of the binaries that everybody may run: the originals may lie where nobody may look.
+struct Copies {
+    dir: TempDir,
+}
+
+impl Copies {
+    fn new() -> Self {
+        let copies = Self {
+            dir: places::public_dir(),
+        };
+        copies.add(&places::profil_bpf(), "profil-bpf");
+        copies.add(&Workload::Pie.executable(), "split-pie");
+        copies
+    }
+
+    fn add(&self, original: &Path, name: &str) {
+        fs::copy(original, self.dir.path().join(name))
+            .unwrap_or_else(|error| panic!("cannot copy {}: {error}", original.display()));
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+}
+
+/// A command that runs `program` as nobody, with exactly these capabilities.
+fn as_nobody(capabilities: &[&str], program: &Path) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+    let list: String = capabilities
+        .iter()
+        .map(|name| format!(",+{name}"))
+        .collect();
+    command
+        .arg(format!("--inh-caps=-all{list}"))
+        .arg(format!("--ambient-caps=-all{list}"));
+    command.arg("--").arg(program).current_dir("/");
+    command
+}
+
+/// A target that runs as nobody.
+fn target_of_nobody(copies: &Copies) -> Target {
+    let executable = copies.path("split-pie");
+    Target::start_command(as_nobody(&[], &executable), executable)
+}
+
+#[track_caller]
+fn profile_as_nobody(copies: &Copies, capabilities: &[&str], target: &mut Target) -> Session {
+    let command = as_nobody(capabilities, &copies.path("profil-bpf"));
+    let profiler = Profiler::by(command).on_pid(target.pid(), RATE);
+    let session = session::take(target, profiler, RATE, WINDOW);
+    session.assert_all_ticks_seen();
+    session
+}
+
+#[test]
+fn without_any() {
+    let _machine = claim_machine!();
+    require_programs!("setpriv");
+    let copies = Copies::new();
+    // Even on one's own process.
+    let target = target_of_nobody(&copies);
+    let command = as_nobody(&[], &copies.path("profil-bpf"));
+    let finished = Profiler::by(command).on_pid(target.pid(), RATE).run();
+    finished.assert_code(1).assert_clear_error();
+    finished.assert_says("cap_bpf").assert_says("cap_perfmon");
+    finished.assert_says("sudo").assert_says("setcap");
+}
+
+#[test]
+fn with_one_of_two() {
+    let _machine = claim_machine!();
+    require_programs!("setpriv");
+    let copies = Copies::new();
+    let target = target_of_nobody(&copies);
+    for (has, lacks) in [("bpf", "cap_perfmon"), ("perfmon", "cap_bpf")] {
+        let command = as_nobody(&[has], &copies.path("profil-bpf"));
+        let finished = Profiler::by(command).on_pid(target.pid(), RATE).run();
+        finished
+            .assert_code(1)
+            .assert_clear_error()
+            .assert_says(lacks);
+    }
+}
+
+#[test]
+fn two_suffice_for_ones_own_process() {
+    let _machine = claim_machine!();
+    require_programs!("setpriv");
+    let copies = Copies::new();
+    let mut target = target_of_nobody(&copies);
+    let session = profile_as_nobody(&copies, &["bpf", "perfmon"], &mut target);
+    session.assert_shares().assert_hot_in("split-pie");
+}
+
+#[test]
+fn two_suffice_to_count_another_users_process() {
+    let _machine = claim_machine!();
+    require_programs!("setpriv");
+    let copies = Copies::new();
+    let mut target = Target::start(Workload::Pie);
+    profile_as_nobody(&copies, &["bpf", "perfmon"], &mut target);
+}
+
+#[test]
+fn ptrace_adds_the_names_of_another_users_process() {
+    let _machine = claim_machine!();
+    require_programs!("setpriv");
+    let copies = Copies::new();
+    let mut target = Target::start(Workload::Pie);
+    let capabilities = ["bpf", "perfmon", "sys_ptrace"];
+    let session = profile_as_nobody(&copies, &capabilities, &mut target);
+    session.assert_shares().assert_hot_in("split-pie");
+}
+
+#[test]
+fn capabilities_of_the_file() {
+    let _machine = claim_machine!();
+    require_programs!("setpriv", "setcap");
+    let copies = Copies::new();
+    let binary = copies.path("profil-bpf");
+    let status = Command::new("setcap")
+        .arg("cap_bpf,cap_perfmon,cap_sys_ptrace+ep")
+        .arg(&binary)
+        .status()
+        .expect("setcap runs");
+    assert!(status.success(), "setcap {}", binary.display());
+    let mut target = target_of_nobody(&copies);
+    let session = profile_as_nobody(&copies, &[], &mut target);
+    session.assert_shares().assert_hot_in("split-pie");
+}

@@ -1,0 +1,32 @@
+//! The harness of the tests that run the real `profil-bpf` on real processes.
+//!
+//! A test starts a [`workload`] (a target that measures for itself where its time goes), attaches
+//! the [`profiler`], reads what it [`report`]s, and compares the two within bounds from
+//! [`statistics`]. Other readers of the same profile ([`gprof`]) and the kernel itself
+//! ([`kernel`]) are asked for their opinion. A test that cannot run says so ([`skip`]).
+//!
+//! The binary under test is `$PROFIL_BPF`, else the newest of the release and the debug build.
+//! The targets are C programs, built on first use into `$PROFIL_WORKLOADS`, else into a directory
+//! of the build; where they are already built, no compiler is needed.
+
+pub mod gprof;
+pub mod kernel;
+pub mod machine;
+pub mod places;
+pub mod process;
+pub mod profiler;
+pub mod recipe;
+pub mod report;
+pub mod session;
+pub mod skip;
+pub mod split;
+pub mod statistics;
+pub mod workload;
+
+pub use machine::Machine;
+pub use process::{Finished, Process};
+pub use profiler::Profiler;
+pub use recipe::Workload;
+pub use report::Report;
+pub use split::Split;
+pub use workload::Target;

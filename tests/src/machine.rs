@@ -1,0 +1,76 @@
+//! The machine as a whole: who may use it, and its settings.
+
+use std::{
+    fs,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+static CLAIM: Mutex<()> = Mutex::new(());
+
+/// The right to load the machine and to change its settings, held by one test at a time.
+///
+/// Tests that measure would disturb each other. They are meant to run with `--test-threads=1`;
+/// this keeps them right without it.
+pub struct Machine {
+    _claim: MutexGuard<'static, ()>,
+}
+
+impl Machine {
+    /// Waits for the other tests. `None` without root.
+    pub fn claim() -> Option<Self> {
+        if !rustix::process::geteuid().is_root() {
+            return None;
+        }
+        // A test that failed left nothing behind that the next one depends on.
+        let claim = CLAIM.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(Self { _claim: claim })
+    }
+
+    /// Raises a limit in `/proc/sys` to at least `wanted`, for as long as the returned value
+    /// lives.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be read or raised.
+    pub fn raise(&self, sysctl: &str, wanted: u64) -> Raised {
+        let path = format!("/proc/sys/{}", sysctl.replace('.', "/"));
+        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let before: u64 = text
+            .trim()
+            .parse()
+            .unwrap_or_else(|_| panic!("{path} holds {text:?}"));
+        if before >= wanted {
+            return Raised { restore: None };
+        }
+        fs::write(&path, wanted.to_string())
+            .unwrap_or_else(|error| panic!("cannot raise {path} to {wanted}: {error}"));
+        Raised {
+            restore: Some((path, before)),
+        }
+    }
+}
+
+/// A raised limit. Set back when dropped.
+pub struct Raised {
+    restore: Option<(String, u64)>,
+}
+
+impl Drop for Raised {
+    fn drop(&mut self) {
+        if let Some((path, before)) = &self.restore {
+            // It was writable a moment ago, and a panic here would hide the test's own.
+            let _ = fs::write(path, before.to_string());
+        }
+    }
+}
+
+/// The kernel's own tick, by which `getrusage` splits time into user and system.
+pub fn kernel_tick() -> Duration {
+    // The coarse clock moves once a tick.
+    let tick = rustix::time::clock_getres(rustix::time::ClockId::MonotonicCoarse);
+    Duration::new(
+        u64::try_from(tick.tv_sec).expect("a resolution is not negative"),
+        u32::try_from(tick.tv_nsec).expect("nanoseconds below a second"),
+    )
+}

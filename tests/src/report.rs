@@ -1,0 +1,307 @@
+//! Reading the flat profile that `profil-bpf` prints.
+
+use std::collections::BTreeMap;
+
+/// A line of the flat profile: one function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Part of all ticks, in percent.
+    pub self_percent: f64,
+    /// The same, summed from the top.
+    pub cumulative_percent: f64,
+    /// Seconds in user mode.
+    pub user_seconds: f64,
+    /// Seconds in system mode, charged to where the process resumes.
+    pub system_seconds: f64,
+    /// Ticks in both modes.
+    pub ticks: u64,
+    /// The function, or an address and why it has no name.
+    pub function: String,
+    /// The file or mapping that holds it.
+    pub object: String,
+}
+
+/// The balance line: what became of every run of the kernel's program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Balance {
+    /// Times that the kernel ran the program.
+    pub runs: u64,
+    /// What became of them, by name.
+    pub outcomes: BTreeMap<String, u64>,
+    /// Ticks of the target.
+    pub seen: u64,
+    /// Ticks that the target's CPU time should have given.
+    pub due: u64,
+    /// One over the other, as printed.
+    pub ratio: f64,
+    /// The kernel memory used, as printed.
+    pub memory: String,
+}
+
+/// What `profil-bpf` printed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// The flat profile, in the order printed.
+    pub rows: Vec<Row>,
+    /// The balance line.
+    pub balance: Balance,
+}
+
+impl Report {
+    /// Reads the standard output of `profil-bpf`.
+    ///
+    /// # Panics
+    ///
+    /// If it is not a report, with the text.
+    #[track_caller]
+    pub fn of(stdout: &str) -> Self {
+        match Self::parse(stdout) {
+            Ok(report) => report,
+            Err(error) => panic!("{error}; the report:\n{stdout}"),
+        }
+    }
+
+    /// Reads a report.
+    ///
+    /// # Errors
+    ///
+    /// Says which part is missing or not understood.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let is_heading = |line: &&str| line.contains("function") && line.contains("object");
+        let rows = text
+            .lines()
+            .skip_while(|line| !is_heading(line))
+            .skip(1)
+            .take_while(|line| !line.trim().is_empty() && !line.starts_with("balance: "))
+            .map(|line| Row::parse(line).ok_or_else(|| format!("not a row: {line:?}")))
+            .collect::<Result<_, _>>()?;
+        let mut balances = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("balance: "));
+        let line = balances.next().ok_or("no balance line")?;
+        if balances.next().is_some() {
+            return Err("two balance lines".to_owned());
+        }
+        let balance = Balance::parse(line).ok_or_else(|| format!("not a balance: {line:?}"))?;
+        Ok(Self { rows, balance })
+    }
+
+    /// All ticks in the flat profile.
+    pub fn ticks(&self) -> u64 {
+        self.rows.iter().map(|row| row.ticks).sum()
+    }
+
+    /// The ticks of a function, in whatever object it is.
+    pub fn ticks_of(&self, function: &str) -> u64 {
+        self.rows_of(function).map(|row| row.ticks).sum()
+    }
+
+    /// The ticks in an object.
+    pub fn ticks_in(&self, object: &str) -> u64 {
+        self.rows
+            .iter()
+            .filter(|row| row.is_in(object))
+            .map(|row| row.ticks)
+            .sum()
+    }
+
+    /// The part of all ticks that a function has.
+    pub fn share_of(&self, function: &str) -> f64 {
+        self.ticks_of(function) as f64 / self.ticks() as f64
+    }
+
+    /// The rows of a function.
+    pub fn rows_of(&self, function: &str) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(move |row| row.function == function)
+    }
+
+    /// How many runs ended as `outcome`.
+    pub fn outcome(&self, outcome: &str) -> u64 {
+        self.balance.outcomes.get(outcome).copied().unwrap_or(0)
+    }
+
+    /// Checks that nothing is lost and nothing is counted twice.
+    ///
+    /// # Panics
+    ///
+    /// If the outcomes do not add up to the runs, or the rows do not add up to what was kept.
+    #[track_caller]
+    pub fn assert_conserved(&self) -> &Self {
+        let outcomes: u64 = self.balance.outcomes.values().sum();
+        assert_eq!(
+            self.balance.runs, outcomes,
+            "runs and outcomes: {:?}",
+            self.balance
+        );
+        let kept = self.outcome("binned") + self.outcome("strays");
+        assert_eq!(
+            self.ticks(),
+            kept,
+            "rows and kept ticks: {:?}\n{:#?}",
+            self.balance,
+            self.rows
+        );
+        self
+    }
+
+    /// Checks that the clock ticked as often as the target's CPU time says.
+    ///
+    /// # Panics
+    ///
+    /// If more than one tick in a hundred is missing or too many, or the printed ratio is not
+    /// that of the printed numbers.
+    #[track_caller]
+    pub fn assert_all_ticks_seen(&self) -> &Self {
+        let Balance {
+            seen, due, ratio, ..
+        } = self.balance;
+        let exact = seen as f64 / due as f64;
+        assert!(
+            (0.99..=1.01).contains(&exact),
+            "ticks seen / due: {:?}",
+            self.balance
+        );
+        assert!(
+            (exact - ratio).abs() < 0.001,
+            "the printed ratio: {:?}",
+            self.balance
+        );
+        self
+    }
+}
+
+impl Row {
+    /// Five numbers, then the function and the object, set apart by two blanks or more.
+    fn parse(line: &str) -> Option<Self> {
+        let mut rest = line;
+        let mut number = || {
+            let text = rest.trim_start();
+            let end = text.find(' ')?;
+            rest = &text[end..];
+            Some(text[..end].trim_end_matches('%'))
+        };
+        let self_percent = number()?.parse().ok()?;
+        let cumulative_percent = number()?.parse().ok()?;
+        let user_seconds = number()?.parse().ok()?;
+        let system_seconds = number()?.parse().ok()?;
+        let ticks = number()?.parse().ok()?;
+        let (function, object) = rest.trim().rsplit_once("  ")?;
+        Some(Self {
+            self_percent,
+            cumulative_percent,
+            user_seconds,
+            system_seconds,
+            ticks,
+            function: function.trim_end().to_owned(),
+            object: object.to_owned(),
+        })
+    }
+
+    /// Whether the row is in an object of that file name.
+    pub fn is_in(&self, object: &str) -> bool {
+        self.object.rsplit('/').next() == Some(object)
+    }
+}
+
+impl Balance {
+    /// `runs N = binned N + strays N + NAME N…; ticks seen N / due N (R); kernel memory TEXT`.
+    fn parse(line: &str) -> Option<Self> {
+        let (account, rest) = line.split_once("; ticks seen ")?;
+        let (runs, terms) = account.strip_prefix("runs ")?.split_once(" = ")?;
+        let (ticks, memory) = rest.split_once("; kernel memory ")?;
+        let (seen, rest) = ticks.split_once(" / due ")?;
+        let (due, rest) = rest.split_once(" (")?;
+        let (ratio, _) = rest.split_once(')')?;
+        let mut outcomes = BTreeMap::new();
+        for term in terms.split(" + ") {
+            let (name, count) = term.rsplit_once(' ')?;
+            let counted_twice = outcomes.insert(name.to_owned(), count.parse().ok()?);
+            if counted_twice.is_some() {
+                return None;
+            }
+        }
+        Some(Self {
+            runs: runs.parse().ok()?,
+            outcomes,
+            seen: seen.parse().ok()?,
+            due: due.parse().ok()?,
+            // Nothing was due, nothing was seen: no number, and no complaint.
+            ratio: ratio.parse().unwrap_or(f64::NAN),
+            memory: memory.trim().to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+profil-bpf: process 4242 (split-pie), 5.0 s at 997 Hz
+
+ self%   cum%   user s  system s  ticks  function              object
+ 60.00  60.00    2.800     0.200   3000  spin_alpha            split-pie
+ 39.90  99.90    1.995     0.000   1995  map<int, b>::get()    /usr/lib/libhot.so
+  0.10 100.00    0.000     0.005      5  0x7f00 (no name)      [anon: my heap]
+
+balance: runs 5003 = binned 4996 + strays 4 + lost: strays table full 3; ticks seen 5003 / due 5005 (1.000); kernel memory 17.1 MiB
+";
+
+    #[test]
+    fn a_report_is_read() {
+        let report = Report::of(TEXT);
+        assert_eq!(report.rows.len(), 3);
+        assert_eq!(report.rows[1].function, "map<int, b>::get()");
+        assert!(report.rows[1].is_in("libhot.so"));
+        assert_eq!(report.rows[2].object, "[anon: my heap]");
+        assert_eq!(report.share_of("spin_alpha"), 0.6);
+        assert_eq!(report.ticks_in("split-pie"), 3000);
+        assert_eq!(report.outcome("lost: strays table full"), 3);
+        assert_eq!(report.balance.memory, "17.1 MiB");
+        report.assert_conserved().assert_all_ticks_seen();
+    }
+
+    #[test]
+    fn an_empty_profile_is_read() {
+        let text = "function  object\n\nbalance: runs 0 = binned 0 + strays 0; ticks seen 0 / \
+                    due 0 (-); kernel memory 1 MiB\n";
+        let report = Report::of(text);
+        assert_eq!(report.ticks(), 0);
+        assert!(report.balance.ratio.is_nan());
+        report.assert_conserved();
+    }
+
+    #[test]
+    fn what_is_not_a_report_is_refused() {
+        for (from, to) in [
+            ("balance: ", "balanced: "),
+            ("3000  spin_alpha", "many  spin_alpha"),
+            (" = binned", " binned"),
+            ("seen 5003", "seen all"),
+        ] {
+            assert!(
+                Report::parse(&TEXT.replace(from, to)).is_err(),
+                "{from} -> {to}"
+            );
+        }
+        assert!(Report::parse(&TEXT.repeat(2)).is_err());
+    }
+
+    #[test]
+    #[should_panic(expected = "runs and outcomes")]
+    fn a_lost_run_is_noticed() {
+        Report::of(&TEXT.replace("binned 4996", "binned 4995")).assert_conserved();
+    }
+
+    #[test]
+    #[should_panic(expected = "rows and kept ticks")]
+    fn a_lost_row_is_noticed() {
+        Report::of(&TEXT.replace("3000  spin", "2999  spin")).assert_conserved();
+    }
+
+    #[test]
+    #[should_panic(expected = "ticks seen / due")]
+    fn lost_ticks_are_noticed() {
+        Report::of(&TEXT.replace("due 5005", "due 5055")).assert_all_ticks_seen();
+    }
+}

@@ -1,0 +1,70 @@
+/*
+ * A target with code that belongs to no file: after "go" it maps an anonymous page, copies a
+ * loop into it and runs it there, half of the time. The other half it is in spin_alpha.
+ */
+#include <sys/mman.h>
+
+#include "hot.h"
+#include "slices.h"
+
+/* The loop to copy. It is a chain of dependent multiplications, so that ticks meet it at many
+ * addresses, and it refers to nothing outside itself. */
+#define TWICE(text) text text
+#define SIXTEEN_TIMES(text) TWICE(TWICE(TWICE(TWICE(text))))
+
+extern const char jit_code[], jit_code_end[];
+
+#if defined(__x86_64__)
+__asm__(".text\n"
+        "jit_code:\n"
+        "mov %rdi, %rax\n"
+        "1:\n" SIXTEEN_TIMES("imul $3, %rax, %rax\n")
+        "dec %rdi\n"
+        "jnz 1b\n"
+        "ret\n"
+        "jit_code_end:\n");
+#elif defined(__aarch64__)
+__asm__(".text\n"
+        "jit_code:\n"
+        "mov x1, x0\n"
+        "1:\n" SIXTEEN_TIMES("mul x0, x0, x0\n")
+        "subs x1, x1, #1\n"
+        "b.ne 1b\n"
+        "ret\n"
+        "jit_code_end:\n");
+#else
+#error "no code to copy for this processor yet"
+#endif
+
+static spin_function copy_code(void)
+{
+    const size_t size = (size_t)(jit_code_end - jit_code);
+    char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        die("mmap");
+    memcpy(page, jit_code, size);
+    if (mprotect(page, 4096, PROT_READ | PROT_EXEC) != 0)
+        die("mprotect");
+    __builtin___clear_cache(page, page + size);
+    spin_function function;
+    memcpy(&function, &page, sizeof function);
+    return function;
+}
+
+int main(void)
+{
+    say_ready();
+    const struct go go = wait_for_go();
+    const uint64_t start_ns = process_ns();
+    const struct usage start_usage = usage_now();
+    const struct spin spins[] = {
+        {"spin_alpha", spin_alpha, 50},
+        {"jit", copy_code(), 50},
+        {NULL, NULL, 0},
+    };
+    struct burner burner = {.spins = spins};
+    burn(&burner, go.budget_ns);
+    say_account(spins, burner.ns, process_ns() - start_ns, usage_since(start_usage));
+    hold_if(go.hold);
+    return 0;
+}

@@ -1,0 +1,80 @@
+//! `cargo xtask check-ebpf`: the checked-in BPF objects are those of the sources.
+
+use std::fs;
+
+use anyhow::{Result, anyhow, bail};
+
+use crate::ebpf::{
+    ARCHES, Builder,
+    manifest::{self, Manifest},
+    object_name, objects_dir,
+};
+
+const MEND: &str = "mend it with `cargo xtask build-ebpf`";
+
+/// Compares digests and then, unless told not to, builds the objects again and compares bytes.
+///
+/// # Errors
+///
+/// If the objects are not current, or cannot be built.
+pub(crate) fn run(no_build: bool) -> Result<()> {
+    let manifest = Manifest::read().map_err(|error| anyhow!("{error:#}; {MEND}"))?;
+    let mut faults = compare_digests(&manifest)?;
+    if faults.is_empty() && !no_build {
+        faults = rebuild(&manifest)?;
+    }
+    if !faults.is_empty() {
+        bail!(
+            "the BPF objects are not current: {}; {MEND}",
+            faults.join("; ")
+        );
+    }
+    eprintln!("xtask: the BPF objects are current");
+    Ok(())
+}
+
+fn compare_digests(manifest: &Manifest) -> Result<Vec<String>> {
+    let mut faults = Vec::new();
+    if manifest.sources != manifest::source_digest()? {
+        faults.push("the sources are not those of the manifest".to_owned());
+    }
+    for name in ARCHES.map(object_name) {
+        let recorded = manifest.objects.get(&name);
+        match fs::read(objects_dir().join(&name)) {
+            Err(error) => faults.push(format!("{name}: {error}")),
+            Ok(object) if recorded != Some(&manifest::digest(&object)) => {
+                faults.push(format!("{name} is not the one of the manifest"));
+            }
+            Ok(_) => {}
+        }
+    }
+    Ok(faults)
+}
+
+/// Other tools than the recorded ones give other bytes; with them the sources must build, and
+/// that is all that can be asked.
+fn rebuild(manifest: &Manifest) -> Result<Vec<String>> {
+    let builder = Builder::new()?;
+    let comparable = manifest.has_tools(builder.rustc());
+    if !comparable {
+        eprintln!(
+            "xtask: the objects were built with {} and bpf-linker {}, not with {}: \
+             bytes are not compared, the sources need only build",
+            manifest.rustc,
+            manifest.bpf_linker,
+            builder.rustc(),
+        );
+    }
+    let mut faults = Vec::new();
+    for arch in ARCHES {
+        let object = builder.object(arch).map_err(|error| {
+            anyhow!("{error:#}; mend the sources, then `cargo xtask build-ebpf`")
+        })?;
+        let digest = manifest::digest(&object);
+        let name = object_name(arch);
+        if comparable && manifest.objects.get(&name) != Some(&digest) {
+            faults.push(format!("{name} has other bytes when it is built again"));
+        }
+    }
+    Ok(faults)
+}

@@ -1,0 +1,90 @@
+//! `cargo xtask ci`: everything that CI checks. If this passes here, CI is green.
+
+use std::{
+    env, fs,
+    path::Path,
+    process::{Command, ExitCode},
+};
+
+use anyhow::{Context as _, Result};
+
+use crate::{check_ebpf, ebpf, exec, run, steps::Steps, test, workspace};
+
+/// Runs all checks, whatever fails on the way, and sums them up.
+pub(crate) fn run() -> ExitCode {
+    let mut steps = Steps::default();
+    steps.step("rustfmt and clippy", || {
+        provide_component("rustfmt", "cargo-fmt").and(provide_component("clippy", "cargo-clippy"))
+    });
+    steps.step("format", || exec::run(&mut cargo("fmt --all --check")));
+    steps.step("format of the eBPF crate", || {
+        exec::run(cargo("fmt --check").current_dir(ebpf::crate_dir()))
+    });
+    steps.step("clippy", || {
+        exec::run(&mut cargo(
+            "clippy --locked --workspace --all-targets -- -D warnings",
+        ))
+    });
+    // Apart from the rest: it has a panic handler of its own, and only a nightly can build it.
+    steps.step("clippy of the eBPF crate", ebpf_clippy);
+    steps.step("documentation", || {
+        exec::run(cargo("doc --locked --no-deps --workspace").env("RUSTDOCFLAGS", "-D warnings"))
+    });
+    steps.step("BPF objects are current", || check_ebpf::run(false));
+    steps.step("the user half builds on stable Rust alone", stable_alone);
+    let remarks = test::add_steps(&mut steps, None, None);
+    steps.finish(&remarks)
+}
+
+/// A cargo command from words without spaces.
+fn cargo(words: &str) -> Command {
+    let mut command = workspace::cargo();
+    command.args(words.split(' '));
+    command
+}
+
+/// Adds a part of the toolchain that a minimal installation lacks.
+fn provide_component(component: &str, program: &str) -> Result<()> {
+    let works = Command::new(program).arg("--version").output();
+    if works.is_ok_and(|works| works.status.success()) {
+        return Ok(());
+    }
+    println!("adding {component} with rustup");
+    exec::run(Command::new("rustup").args(["component", "add", component]))
+}
+
+fn ebpf_clippy() -> Result<()> {
+    let builder = ebpf::Builder::new()?;
+    for arch in ebpf::ARCHES {
+        if !builder.clippy(arch)? {
+            println!("not done: {} has no clippy", builder.rustc());
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Builds the user half where neither a nightly nor bpf-linker can be found. What users do.
+fn stable_alone() -> Result<()> {
+    let cargo_program = workspace::cargo_program();
+    let toolchain = Path::new(&cargo_program)
+        .parent()
+        .context("cargo has no directory")?;
+    let path = env::var_os("PATH").context("PATH is not set")?;
+    let others = env::split_paths(&path).filter(|dir| !dir.join("bpf-linker").exists());
+    let path = env::join_paths(std::iter::once(toolchain.to_owned()).chain(others))?;
+    let no_toolchains = workspace::target_dir().join("no-toolchains");
+    fs::create_dir_all(&no_toolchains)?;
+
+    // Cargo would not run the build script again just because its environment has changed.
+    exec::run(&mut cargo(
+        "clean --quiet --locked --release --package profil-user",
+    ))?;
+    exec::run(
+        workspace::cargo()
+            .args(run::BUILD)
+            .env("PATH", path)
+            .env("RUSTUP_HOME", no_toolchains)
+            .env_remove("RUSTUP_TOOLCHAIN"),
+    )
+}
