@@ -4,16 +4,29 @@ use std::time::Duration;
 
 use profil_tests::{
     Profiler, Report, Target, Workload, claim_machine,
-    session::{self, RATE},
+    session::{self, RATE, Session},
+    statistics::assert_ratio,
 };
+
+/// What the ticks of a family or of two images may be off from the CPU time that these measured.
+/// On a busy machine the kernel's clock of a parent and its child was seen to run up to 5 % ahead
+/// of their CPU time; a child that is not counted is a half.
+const FAMILY_TOLERANCE: f64 = 0.1;
+
+/// The account is that of both, and so must be the ticks.
+#[track_caller]
+fn counts_both(session: &Session) {
+    session.assert_shares();
+    let expected = session.split.total.as_secs_f64() * f64::from(RATE);
+    let seen = session.report.balance.seen as f64;
+    assert_ratio("ticks of both", seen, expected, FAMILY_TOLERANCE);
+}
 
 #[test]
 fn a_childs_ticks_are_counted() {
     let _machine = claim_machine!();
     let mut target = Target::start_with(Workload::Pie, &["--fork"]);
-    let session = session::take_usual(&mut target);
-    // The account is that of both.
-    session.assert_all_ticks_seen().assert_shares();
+    counts_both(&session::take_usual(&mut target));
 }
 
 #[test]
@@ -22,8 +35,7 @@ fn another_image_in_the_same_process() {
     let other = Workload::SegmentsPie.executable();
     let other = other.to_str().expect("a plain path");
     let mut target = Target::start_with(Workload::Pie, &["--exec", other]);
-    let session = session::take_usual(&mut target);
-    session.assert_all_ticks_seen().assert_shares();
+    counts_both(&session::take_usual(&mut target));
 }
 
 /// A clock starts anew in every thread, so a thread takes the time since its last tick with it:

@@ -3,7 +3,7 @@
 //! A test starts a [`workload`] (a target that measures for itself where its time goes), attaches
 //! the [`profiler`], reads what it [`report`]s, and compares the two within bounds from
 //! [`statistics`]. Other readers of the same profile ([`gprof`]) and the kernel itself
-//! ([`kernel`]) are asked for their opinion. A test that cannot run says so ([`skip`]).
+//! ([`kernel`]) are asked for their opinion. A test that cannot run says so ([`mod@skip`]).
 //!
 //! The binary under test is `$PROFIL_BPF`, else the newest of the release and the debug build.
 //! The targets are C programs, built on first use into `$PROFIL_WORKLOADS`, else into a directory

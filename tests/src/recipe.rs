@@ -54,10 +54,13 @@ pub enum Workload {
     Brief,
 }
 
-/// What `Workload::SegmentsLibrary` and its kin are told: where each section goes.
+/// Where the segments of [`Workload::SegmentsPie`] and its kin go. Their places in a page are
+/// alike, so that they fit into one page of the file, whether of 4 or of 64 KiB.
 const SEGMENTS: &str = "-Wl,--section-start=.hot_alpha=0x10000340,\
-                        --section-start=.hot_beta=0x20003440,\
-                        --section-start=.hot_gamma=0x30008540";
+                        --section-start=.hot_beta=0x20000440,\
+                        --section-start=.hot_gamma=0x30000540";
+
+/// Where the text of [`Workload::FarPie`] and its kin goes.
 const FAR: &str = "-Wl,--section-start=.text=0x7654000";
 const PIE: &[&str] = &["-fPIE", "-pie"];
 const NON_PIE: &[&str] = &["-fno-pie", "-no-pie"];

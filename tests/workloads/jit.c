@@ -12,7 +12,10 @@
 #define TWICE(text) text text
 #define SIXTEEN_TIMES(text) TWICE(TWICE(TWICE(TWICE(text))))
 
+/* Global, because an assembler may refer to local symbols by their section: then both are one
+ * entry of the global offset table. */
 extern const char jit_code[], jit_code_end[];
+__asm__(".globl jit_code, jit_code_end\n");
 
 #if defined(__x86_64__)
 __asm__(".text\n"

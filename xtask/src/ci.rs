@@ -6,7 +6,7 @@ use std::{
     process::{Command, ExitCode},
 };
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 
 use crate::{check_ebpf, ebpf, exec, run, steps::Steps, test, workspace};
 
@@ -70,6 +70,11 @@ fn stable_alone() -> Result<()> {
     let toolchain = Path::new(&cargo_program)
         .parent()
         .context("cargo has no directory")?;
+    let rustc = exec::output(Command::new(toolchain.join("rustc")).arg("--version"))?;
+    ensure!(
+        !rustc.contains("nightly"),
+        "this cargo is not a stable one: {rustc}"
+    );
     let path = env::var_os("PATH").context("PATH is not set")?;
     let others = env::split_paths(&path).filter(|dir| !dir.join("bpf-linker").exists());
     let path = env::join_paths(std::iter::once(toolchain.to_owned()).chain(others))?;

@@ -1,9 +1,9 @@
 //! Builds the kernel half of the profiler: one object per target architecture.
 //!
 //! The same sources and the same tools give the same bytes, wherever the checkout, cargo's home
-//! and the toolchain lie. Four things see to that: a clean environment ([`nested_cargo`]), the
-//! paths in debug information ([`paths`]), the names of our own crates ([`identity`]), and
-//! the removal of DWARF, which nobody reads in the end.
+//! and the toolchain lie. Four things see to that: cargo runs in a clean environment
+//! ([`toolchain`]), the paths in debug information are replaced ([`paths`]), our own crates have
+//! fixed names ([`identity`]), and DWARF, which nobody reads in the end, is removed.
 
 mod debian;
 pub(crate) mod identity;

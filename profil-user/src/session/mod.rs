@@ -79,12 +79,13 @@ impl Session {
     ///
     /// If privileges are missing, the target cannot be profiled, or the kernel refuses.
     pub fn attach(options: &Options) -> Result<Self, StartError> {
+        // What is wrong for everybody comes before what is wrong for this user.
+        check_rate(options.rate)?;
+        let process = Process::find(options.target)?;
         let missing = missing_capabilities();
         if !missing.is_empty() {
             return Err(StartError::Privileges(missing));
         }
-        check_rate(options.rate)?;
-        let process = Process::find(options.target)?;
         let tgid = options.target.get();
         let namespace = PidNamespace::own().map_err(StartError::PidNamespace)?;
 
@@ -216,7 +217,9 @@ impl Session {
     fn exec(&mut self) -> Result<(), RunError> {
         self.kernel.retire_regions()?;
         self.strays.forget(self.process.tgid().get());
-        self.notes.push(Note::Exec { uncertain: GLANCE_INTERVAL });
+        self.notes.push(Note::Exec {
+            uncertain: GLANCE_INTERVAL,
+        });
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{ARCHES, Version, linker, object_name, objects_dir, recipe};
+use super::{ARCHES, Version, crate_dir, linker, object_name, objects_dir, recipe};
 use crate::workspace;
 
 /// The record of a build.
@@ -125,14 +125,14 @@ fn digest_of_parts(parts: &[(String, Vec<u8>)]) -> String {
     hex(hash.finalize().as_slice())
 }
 
-/// All files below a directory, except build products.
+/// All files below a directory, except what a cargo called by hand has built there.
 fn collect(dir: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     let unreadable = || format!("cannot read {}", dir.display());
     for entry in fs::read_dir(dir).with_context(unreadable)? {
         let path = entry.with_context(unreadable)?.path();
         if !path.is_dir() {
             files.push(path);
-        } else if !path.ends_with("target") {
+        } else if path != crate_dir().join("target") {
             collect(&path, files)?;
         }
     }

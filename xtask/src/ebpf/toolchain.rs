@@ -185,6 +185,8 @@ fn add_rust_src(toolchain: &str) -> bool {
 fn rustup() -> Command {
     let mut command = Command::new("rustup");
     clean_environment(&mut command);
+    // Its stack is no use to whoever reads why it failed.
+    command.env_remove("RUST_BACKTRACE");
     command
 }
 

@@ -1,0 +1,333 @@
+//! From mappings to regions: which bins count which text, within a memory budget.
+
+use std::collections::BinaryHeap;
+
+use profil_common::{Region, SCALE_ONE, TEXT_BYTES_PER_BIN, limits::MAX_REGIONS};
+
+use super::{
+    mappings::{Backing, Mapping},
+    objects::Objects,
+};
+use crate::profile::{Note, ObjectId, Text};
+
+/// Bytes of kernel memory for one bin: a 64-bit counter for user and one for system time.
+pub(crate) const BYTES_PER_BIN: u64 = 2 * 8;
+
+/// The regions of a session and what each of them shows.
+#[derive(Debug, Default)]
+pub(crate) struct Layout {
+    /// Sorted as the kernel half wants them.
+    regions: Vec<Region>,
+    /// What lies behind each region.
+    homes: Vec<Home>,
+    /// Bins of all regions.
+    bins: u32,
+    notes: Vec<Note>,
+}
+
+#[derive(Debug)]
+struct Home {
+    object: ObjectId,
+    mapping: Mapping,
+}
+
+/// Why the regions cannot be laid out.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum LayoutError {
+    /// Even the coarsest bins are too many.
+    #[error("{budget} bytes of memory are too few for one bin a region ({regions} regions)")]
+    BudgetTooSmall {
+        /// The memory budget for bins.
+        budget: u64,
+        /// The number of regions.
+        regions: usize,
+    },
+}
+
+impl Layout {
+    /// Gives every mapping of process `tgid` that has a file or is the vDSO a region of its own,
+    /// at one bin for two bytes of text. While they need more than `budget` bytes, the region
+    /// with the most bins gets bins twice as wide.
+    ///
+    /// `executable` is the file that the process was started from, if it is known.
+    pub(crate) fn plan(
+        tgid: u32,
+        mappings: &[Mapping],
+        executable: Option<u64>,
+        budget: u64,
+        objects: &mut Objects,
+    ) -> Result<Self, LayoutError> {
+        let with_text: Vec<_> = mappings
+            .iter()
+            .filter(|mapping| mapping.backing != Backing::Anonymous)
+            .collect();
+        let kept = with_text.len().min(MAX_REGIONS as usize);
+        let mut layout = Self::default();
+        if kept < with_text.len() {
+            layout.notes.push(Note::RegionsFull {
+                left_out: with_text.len() - kept,
+            });
+        }
+        let with_text = &with_text[..kept];
+
+        let spans: Vec<_> = with_text
+            .iter()
+            .map(|mapping| mapping.end - mapping.start)
+            .collect();
+        let widths = widths_within(&spans, budget).ok_or(LayoutError::BudgetTooSmall {
+            budget,
+            regions: kept,
+        })?;
+        let main = main_mapping(with_text, executable);
+
+        for (index, (&mapping, width)) in with_text.iter().zip(widths).enumerate() {
+            let object = objects.of_mapping(tgid, mapping);
+            layout.add(tgid, mapping, object, width, objects);
+            if main == Some(index) {
+                objects.get_mut(object).is_main = true;
+            }
+        }
+        Ok(layout)
+    }
+
+    fn add(
+        &mut self,
+        tgid: u32,
+        mapping: &Mapping,
+        object: ObjectId,
+        width: u64,
+        objects: &mut Objects,
+    ) {
+        let span = mapping.end - mapping.start;
+        // Below 2^32 because the budget was kept.
+        let bins = bins_of(span, width) as u32;
+        self.regions.push(Region {
+            start: mapping.start,
+            tgid,
+            scale: scale_of(width),
+            bins,
+            first: self.bins,
+        });
+        self.bins += bins;
+        self.homes.push(Home {
+            object,
+            mapping: mapping.clone(),
+        });
+
+        let start = objects.link_address(object, mapping, mapping.start);
+        let text = &mut objects.get_mut(object).text;
+        let range = Text {
+            start,
+            end: start.saturating_add(u64::from(bins) * width),
+            width,
+        };
+        // The same file can be mapped twice; its text is still the same.
+        if !text.contains(&range) {
+            text.push(range);
+            text.sort_unstable();
+        }
+        if width > TEXT_BYTES_PER_BIN {
+            self.notes.push(Note::Coarsened { object, width });
+        }
+    }
+
+    pub(crate) fn regions(&self) -> &[Region] {
+        &self.regions
+    }
+
+    /// Bins of all regions together.
+    pub(crate) const fn bins(&self) -> u32 {
+        self.bins
+    }
+
+    pub(crate) fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+
+    /// Where the bin numbered `bin` among those of all regions lies: its object and its lowest
+    /// link-time address.
+    pub(crate) fn address_of(&self, bin: u32, objects: &Objects) -> Option<(ObjectId, u64)> {
+        let index = self
+            .regions
+            .partition_point(|region| region.first <= bin)
+            .checked_sub(1)?;
+        let region = &self.regions[index];
+        let Home { object, mapping } = &self.homes[index];
+        let address = region.address_of(bin - region.first);
+        Some((*object, objects.link_address(*object, mapping, address)))
+    }
+
+    /// Whether a place lies in one of the regions.
+    #[cfg(test)]
+    fn holds(&self, place: profil_common::Place) -> bool {
+        let count = self.regions.len() as u32;
+        profil_common::find_region(place, count, |index| self.regions.get(index as usize)).is_some()
+    }
+}
+
+/// Bins for `span` bytes at `width` bytes a bin.
+const fn bins_of(span: u64, width: u64) -> u64 {
+    span.div_ceil(width)
+}
+
+/// The scale that gives `width` bytes of text a bin, for a width that is a power of two.
+const fn scale_of(width: u64) -> u32 {
+    (SCALE_ONE as u64 * TEXT_BYTES_PER_BIN / width) as u32
+}
+
+/// Chooses a width for each span so that all bins fit in `budget` bytes, or `None` if they
+/// cannot. Only the largest are widened: the bins of small objects stay exact.
+fn widths_within(spans: &[u64], budget: u64) -> Option<Vec<u64>> {
+    /// Scale 1, the smallest that there is.
+    const WIDEST: u64 = TEXT_BYTES_PER_BIN * SCALE_ONE as u64;
+
+    // Both planes are numbered by one u32.
+    let most = (budget / BYTES_PER_BIN).min(u64::from(u32::MAX) / 2);
+    let mut widths = vec![TEXT_BYTES_PER_BIN; spans.len()];
+    let mut total: u64 = spans
+        .iter()
+        .map(|&span| bins_of(span, TEXT_BYTES_PER_BIN))
+        .sum();
+    let mut by_bins: BinaryHeap<_> = spans
+        .iter()
+        .enumerate()
+        .map(|(index, &span)| (bins_of(span, TEXT_BYTES_PER_BIN), index))
+        .collect();
+    while total > most {
+        let (bins, index) = by_bins.pop()?;
+        if widths[index] == WIDEST || bins <= 1 {
+            return None;
+        }
+        widths[index] *= 2;
+        let fewer = bins_of(spans[index], widths[index]);
+        total -= bins - fewer;
+        by_bins.push((fewer, index));
+    }
+    Some(widths)
+}
+
+/// The mapping of the executable: the one with its inode or, when the kernel would not tell which
+/// that is, the lowest one with a file, which it nearly always is.
+fn main_mapping(mappings: &[&Mapping], executable: Option<u64>) -> Option<usize> {
+    mappings.iter().position(|mapping| match &mapping.backing {
+        Backing::File(file) => executable.is_none_or(|inode| file.id.inode == inode),
+        Backing::Vdso | Backing::Anonymous => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use profil_common::Place;
+
+    use super::{BYTES_PER_BIN, Layout, LayoutError, scale_of, widths_within};
+    use crate::{
+        profile::Note,
+        target::{
+            mappings::{Backing, Mapping},
+            objects::Objects,
+        },
+    };
+
+    const TGID: u32 = 42;
+
+    fn vdso(start: u64, bytes: u64) -> Mapping {
+        Mapping {
+            start,
+            end: start + bytes,
+            backing: Backing::Vdso,
+        }
+    }
+
+    #[test]
+    fn a_budget_that_fits_changes_nothing() {
+        assert_eq!(
+            widths_within(&[0x1000, 0x2000], 0x1800 * BYTES_PER_BIN),
+            Some(vec![2, 2])
+        );
+        assert_eq!(widths_within(&[], 0), Some(vec![]));
+    }
+
+    #[test]
+    fn the_largest_is_widened_first_and_only_as_far_as_needed() {
+        assert_eq!(
+            widths_within(&[0x1000, 0x2000], 0x17ff * BYTES_PER_BIN),
+            Some(vec![2, 4])
+        );
+        assert_eq!(
+            widths_within(&[0x100, 0x10_0000], 0x1_0000 * BYTES_PER_BIN),
+            Some(vec![2, 32])
+        );
+    }
+
+    #[test]
+    fn one_bin_a_region_is_the_least() {
+        assert_eq!(widths_within(&[0x1000, 0x1000], BYTES_PER_BIN), None);
+        assert_eq!(
+            widths_within(&[0x1000, 0x1000], 2 * BYTES_PER_BIN),
+            Some(vec![0x1000, 0x1000])
+        );
+        let error = Layout::plan(
+            TGID,
+            &[vdso(0x1000, 0x1000)],
+            None,
+            0,
+            &mut Objects::default(),
+        );
+        assert_eq!(
+            error.unwrap_err(),
+            LayoutError::BudgetTooSmall {
+                budget: 0,
+                regions: 1
+            }
+        );
+    }
+
+    #[test]
+    fn a_width_is_a_scale() {
+        for (width, scale) in [(2, 0x1_0000), (4, 0x8000), (8, 0x4000), (0x2_0000, 1)] {
+            assert_eq!(scale_of(width), scale);
+        }
+    }
+
+    #[test]
+    fn every_byte_of_every_mapping_has_a_bin() {
+        let mappings = [vdso(0x1000, 0x1000), vdso(0x5000, 0x3000)];
+        let mut objects = Objects::default();
+        let layout = Layout::plan(TGID, &mappings, None, 1 << 20, &mut objects).unwrap();
+        assert_eq!(layout.bins(), 0x2000);
+        for (pc, inside) in [
+            (0x0fff, false),
+            (0x1000, true),
+            (0x1fff, true),
+            (0x2000, false),
+            (0x5000, true),
+            (0x7fff, true),
+            (0x8000, false),
+        ] {
+            assert_eq!(layout.holds(Place { tgid: TGID, pc }), inside, "pc {pc:#x}");
+            assert!(!layout.holds(Place { tgid: TGID + 1, pc }));
+        }
+        // The vDSO is linked at 0: addresses are distances from its start.
+        let address = |bin| layout.address_of(bin, &objects).map(|(_, address)| address);
+        assert_eq!(address(0), Some(0));
+        assert_eq!(address(0x7ff), Some(0xffe));
+        assert_eq!(address(0x800), Some(0));
+        assert_eq!(address(0x801), Some(2));
+    }
+
+    #[test]
+    fn a_short_budget_is_noted() {
+        let mut objects = Objects::default();
+        let layout = Layout::plan(
+            TGID,
+            &[vdso(0x1000, 0x1000)],
+            None,
+            0x200 * BYTES_PER_BIN,
+            &mut objects,
+        )
+        .unwrap();
+        assert!(matches!(layout.notes(), [Note::Coarsened { width: 8, .. }]));
+        assert_eq!(layout.bins(), 0x200);
+        assert_eq!(objects.list()[0].text[0].width, 8);
+    }
+}

@@ -1,0 +1,308 @@
+//! A mapped file, opened once so that it stays the file that was mapped, and its segments.
+
+use std::{
+    fs::File,
+    io,
+    os::{
+        fd::{AsRawFd as _, OwnedFd},
+        unix::fs::MetadataExt as _,
+    },
+    path::{Path, PathBuf},
+};
+
+use object::{
+    Endianness, FileKind, ReadCache, ReadRef,
+    elf::{self, PF_X, PT_LOAD},
+    read::elf::{FileHeader, ProgramHeader as _},
+};
+use rustix::fs::{Mode, OFlags};
+
+use super::mappings::FileMapping;
+use crate::profile::ElfClass;
+
+/// An ELF file that a process has mapped.
+#[derive(Debug)]
+pub(crate) struct ObjectFile {
+    file: File,
+    class: ElfClass,
+    segments: Vec<Segment>,
+}
+
+/// A `PT_LOAD` program header (elf(5)).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Segment {
+    /// `p_offset`
+    offset: u64,
+    /// `p_filesz`
+    file_bytes: u64,
+    /// `p_vaddr`
+    address: u64,
+    executable: bool,
+}
+
+/// Why a mapped file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ObjectError {
+    #[error("{0}")]
+    Open(#[from] io::Error),
+    #[error("the file at its path is another one than the one mapped")]
+    Replaced,
+    #[error("not a regular file")]
+    NotRegular,
+    #[error("not an ELF file that can be read: {0}")]
+    Elf(#[from] object::Error),
+    #[error("not an ELF file")]
+    NotElf,
+    #[error("an ELF file with {0} program headers is not believed")]
+    TooManyHeaders(u64),
+}
+
+/// More program headers than any linker writes; a header that claims more is broken or hostile.
+const MAX_PROGRAM_HEADERS: u64 = 4096;
+
+impl ObjectFile {
+    /// Opens the file behind a mapping of process `tgid` at `start..end`.
+    ///
+    /// The kernel's own link to the mapped file is tried first: it works for files that were
+    /// deleted, replaced or mounted elsewhere, but not for everybody. After it come the path in
+    /// the process's own root and, if that cannot be entered, in ours; what they lead to counts
+    /// only if it is the file that was mapped.
+    pub(crate) fn open(
+        tgid: u32,
+        (start, end): (u64, u64),
+        mapping: &FileMapping,
+    ) -> Result<Self, ObjectError> {
+        let by_mapping = PathBuf::from(format!("/proc/{tgid}/map_files/{start:x}-{end:x}"));
+        if let Ok(file) = open_regular(&by_mapping) {
+            return Self::parse(file);
+        }
+        let mut by_root = PathBuf::from(format!("/proc/{tgid}/root"));
+        by_root.extend(mapping.path.strip_prefix("/").ok());
+        let file = match open_regular(&by_root) {
+            Ok(file) => file,
+            Err(_) => open_regular(&mapping.path)?,
+        };
+        // Not the device: file systems with subvolumes and overlays report another one in stat
+        // than in the mappings. An equal inode at an equal path is the same file there too.
+        if file.metadata()?.ino() != mapping.id.inode {
+            return Err(ObjectError::Replaced);
+        }
+        Self::parse(file)
+    }
+
+    /// Takes an open file as the object.
+    pub(crate) fn parse(file: File) -> Result<Self, ObjectError> {
+        let cache = ReadCache::new(&file);
+        let (class, segments) = match FileKind::parse(&cache)? {
+            FileKind::Elf32 => (
+                ElfClass::Elf32,
+                segments::<elf::FileHeader32<Endianness>>(&cache)?,
+            ),
+            FileKind::Elf64 => (
+                ElfClass::Elf64,
+                segments::<elf::FileHeader64<Endianness>>(&cache)?,
+            ),
+            _ => return Err(ObjectError::NotElf),
+        };
+        Ok(Self {
+            file,
+            class,
+            segments,
+        })
+    }
+
+    pub(crate) const fn class(&self) -> ElfClass {
+        self.class
+    }
+
+    /// A path that leads to exactly this open file, for as long as it is open.
+    pub(crate) fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()))
+    }
+
+    /// The link-time address of the byte at `file_offset`, where code is mapped from: the
+    /// segment that holds the offset gives `offset - p_offset + p_vaddr`.
+    pub(crate) fn link_address(&self, file_offset: u64) -> Option<u64> {
+        let within = |segment: &&Segment| {
+            file_offset
+                .checked_sub(segment.offset)
+                .is_some_and(|distance| distance < segment.file_bytes)
+        };
+        // One page of a file can be mapped by two segments: where the text ends and the data
+        // begins, say. What ticks is text.
+        self.segments
+            .iter()
+            .filter(|segment| segment.executable)
+            .find(within)
+            .or_else(|| self.segments.iter().find(within))
+            .or_else(|| self.padding(file_offset))
+            .map(|segment| {
+                file_offset
+                    .wrapping_sub(segment.offset)
+                    .wrapping_add(segment.address)
+            })
+    }
+
+    /// The executable segment whose pages hold `file_offset` although its bytes do not: the
+    /// kernel maps whole pages.
+    fn padding(&self, file_offset: u64) -> Option<&Segment> {
+        let page = rustix::param::page_size() as u64;
+        self.segments
+            .iter()
+            .filter(|segment| segment.executable)
+            .find(|segment| {
+                let start = segment.offset - segment.offset % page;
+                let end = segment.offset.saturating_add(segment.file_bytes);
+                let end = end.checked_next_multiple_of(page).unwrap_or(u64::MAX);
+                (start..end).contains(&file_offset)
+            })
+    }
+}
+
+/// Opens a path that somebody else controls: only a regular file is ever really opened, so that
+/// no device is touched and no FIFO waited for.
+fn open_regular(path: &Path) -> Result<File, ObjectError> {
+    let look = |path: &Path, flags| -> io::Result<OwnedFd> {
+        Ok(rustix::fs::open(
+            path,
+            flags | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?)
+    };
+    let handle = File::from(look(path, OFlags::PATH)?);
+    if !handle.metadata()?.is_file() {
+        return Err(ObjectError::NotRegular);
+    }
+    let same = PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd()));
+    Ok(File::from(look(&same, OFlags::RDONLY | OFlags::NONBLOCK)?))
+}
+
+fn segments<'data, Header>(data: impl ReadRef<'data>) -> Result<Vec<Segment>, ObjectError>
+where
+    Header: FileHeader<Endian = Endianness>,
+{
+    let header = Header::parse(data)?;
+    let endian = header.endian()?;
+    let count = header.phnum(endian, data)? as u64;
+    if count > MAX_PROGRAM_HEADERS {
+        return Err(ObjectError::TooManyHeaders(count));
+    }
+    let mut segments = Vec::new();
+    for header in header.program_headers(endian, data)? {
+        if header.p_type(endian) == PT_LOAD {
+            segments.push(Segment {
+                offset: header.p_offset(endian).into(),
+                file_bytes: header.p_filesz(endian).into(),
+                address: header.p_vaddr(endian).into(),
+                executable: header.p_flags(endian) & PF_X != 0,
+            });
+        }
+    }
+    Ok(segments)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs::File, io::Write as _, path::Path};
+
+    use super::{ElfClass, ObjectError, ObjectFile, Segment, open_regular};
+
+    fn object(segments: &[Segment]) -> ObjectFile {
+        let file = File::open("/proc/self/exe").unwrap();
+        ObjectFile {
+            file,
+            class: ElfClass::Elf64,
+            segments: segments.to_vec(),
+        }
+    }
+
+    fn segment(offset: u64, file_bytes: u64, address: u64, executable: bool) -> Segment {
+        Segment {
+            offset,
+            file_bytes,
+            address,
+            executable,
+        }
+    }
+
+    #[test]
+    fn the_segment_that_holds_the_offset_gives_the_address() {
+        let object = object(&[
+            segment(0, 0x500, 0x40_0000, false),
+            segment(0x1000, 0x2000, 0x7000_0000, true),
+            segment(0x3000, 0x1000, 0x10_0000, true),
+        ]);
+        for (offset, address) in [
+            (0x1000, 0x7000_0000),
+            (0x2fff, 0x7000_1fff),
+            (0x3000, 0x10_0000),
+            (0x3fff, 0x10_0fff),
+            (0x10, 0x40_0010),
+        ] {
+            assert_eq!(
+                object.link_address(offset),
+                Some(address),
+                "offset {offset:#x}"
+            );
+        }
+        assert_eq!(object.link_address(0x9000), None);
+    }
+
+    #[test]
+    fn a_page_that_two_segments_share_is_text() {
+        let object = object(&[
+            segment(0, 0x1800, 0x1000, false),
+            segment(0x1400, 0x800, 0x8400, true),
+        ]);
+        assert_eq!(object.link_address(0x1400), Some(0x8400));
+        assert_eq!(object.link_address(0x13ff), Some(0x23ff));
+    }
+
+    #[test]
+    fn the_rest_of_a_page_belongs_to_its_text() {
+        let object = object(&[segment(0x1234, 0x100, 0x40_1234, true)]);
+        assert_eq!(object.link_address(0x1000), Some(0x40_1000));
+        assert_eq!(object.link_address(0x1fff), Some(0x40_1fff));
+    }
+
+    #[test]
+    fn this_test_is_an_elf_file() {
+        let object = ObjectFile::parse(File::open("/proc/self/exe").unwrap()).unwrap();
+        assert!(object.segments.iter().any(|segment| segment.executable));
+    }
+
+    #[test]
+    fn what_is_not_an_elf_file_is_an_error() {
+        for content in [
+            &b""[..],
+            b"\x7fELF",
+            b"#!/bin/sh\n",
+            &[0; 4096],
+            b"\x7fELF\x01\x01\x01",
+        ] {
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(content).unwrap();
+            ObjectFile::parse(file).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_regular_file_is_never_opened() {
+        let directory = tempfile::tempdir().unwrap();
+        let fifo = directory.path().join("fifo");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &fifo,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        )
+        .unwrap();
+        for path in [&fifo, Path::new("/dev/zero"), Path::new("/")] {
+            assert!(
+                matches!(open_regular(path), Err(ObjectError::NotRegular)),
+                "{path:?}"
+            );
+        }
+    }
+}
