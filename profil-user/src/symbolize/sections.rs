@@ -2,11 +2,11 @@
 
 use std::{fs::File, ops::Range};
 
-use object::{Object as _, ObjectSection as _, ReadCache};
+use object::{Object as _, ObjectSection as _, ReadCache, SectionFlags, elf::SHF_EXECINSTR};
 
 use crate::target::ObjectFile;
 
-/// The link-time ranges of a file's sections.
+/// The link-time ranges of a file's sections of code.
 #[derive(Debug)]
 pub(super) struct Sections(Vec<Range<u64>>);
 
@@ -21,7 +21,7 @@ impl Sections {
         let ranges = elf
             .sections()
             .take(Self::MOST)
-            .filter(|section| section.size() > 0)
+            .filter(|section| is_code(section.flags()) && section.size() > 0)
             .map(|section| section.address()..section.address().saturating_add(section.size()));
         Some(Self(ranges.collect()))
     }
@@ -34,9 +34,32 @@ impl Sections {
     }
 }
 
+/// Sections that are not loaded, debug information above all, have the address 0 and would seem
+/// to hold half of the program.
+fn is_code(flags: SectionFlags) -> bool {
+    match flags {
+        SectionFlags::Elf { sh_flags } => sh_flags & u64::from(SHF_EXECINSTR) != 0,
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::Sections;
+    use crate::target::ObjectFile;
+
+    #[test]
+    fn only_code_counts() {
+        // This test has a symbol table and debug information, larger than its first sections.
+        let this = ObjectFile::parse(File::open("/proc/self/exe").unwrap()).unwrap();
+        let sections = Sections::read(&this).unwrap();
+        assert!(!sections.0.is_empty());
+        for range in &sections.0 {
+            assert!(range.start > 0, "{range:x?}");
+        }
+    }
 
     #[test]
     fn addresses_are_together_only_in_one_section() {

@@ -1,0 +1,181 @@
+//! A busy process that does the same work over and over, and says how long each unit took.
+//!
+//! It is this same program, started again. One process serves a whole measurement, so that its
+//! addresses are the same whatever is attached to it.
+
+use std::{
+    env,
+    hint::black_box,
+    io::{self, BufRead as _, BufReader, Write as _},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use crate::{cpus::Cpus, sample::Sample};
+
+/// The argument that makes this program a worker.
+pub(crate) const ARGUMENT: &str = "--work";
+
+/// How long a unit of work takes: some ticks at the default rate, and short enough to fit
+/// between other processes' turns.
+const UNIT: Duration = Duration::from_millis(8);
+
+/// Marks a unit during which something else ran on the CPU.
+const DISTURBED: char = '!';
+
+/// How often a stretch is done again because too much else ran.
+const TRIES: usize = 4;
+
+/// A running worker. Killed when dropped.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    /// Stretches of which most units were disturbed even in the last try.
+    disturbed: usize,
+}
+
+impl Worker {
+    /// Starts a worker on the CPU that is set aside.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be started.
+    pub(crate) fn start(cpus: &Cpus) -> Self {
+        let program = env::current_exe().unwrap_or_else(|error| panic!("who am I? {error}"));
+        let mut child = Command::new(program)
+            .arg(ARGUMENT)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("cannot start a worker: {error}"));
+        cpus.set_aside(child.id());
+        let mut worker = Self {
+            input: child.stdin.take().expect("a pipe was asked for"),
+            output: BufReader::new(child.stdout.take().expect("a pipe was asked for")),
+            child,
+            disturbed: 0,
+        };
+        // The first units also find out how much work fits.
+        worker.units(1);
+        worker
+    }
+
+    /// Its process id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Lets it work for about `time`. Returns the wall time of a unit, in nanoseconds: the mean
+    /// of the middle half of those units during which nothing else ran on its CPU.
+    ///
+    /// # Panics
+    ///
+    /// If it is gone.
+    pub(crate) fn stretch(&mut self, time: Duration) -> f64 {
+        let count = time.div_duration_f64(UNIT).ceil() as usize;
+        for _ in 0..TRIES {
+            let units = self.units(count);
+            let alone: Vec<_> = units
+                .iter()
+                .filter_map(|&(ns, alone)| alone.then_some(ns))
+                .collect();
+            if alone.len() > count / 2 {
+                return Sample::of(alone).middle_mean();
+            }
+        }
+        self.disturbed += 1;
+        Sample::of(self.units(count).into_iter().map(|(ns, _)| ns)).middle_mean()
+    }
+
+    /// What a reader of `measurement` must know of how quiet it was.
+    pub(crate) fn remark(&self, measurement: &str) -> Option<String> {
+        (self.disturbed > 0).then(|| {
+            format!(
+                "{measurement}: other processes wanted the busy process's CPU, and {} stretches of \
+                 work are inexact",
+                self.disturbed
+            )
+        })
+    }
+
+    /// The wall time of units, in nanoseconds, and whether the worker was alone.
+    fn units(&mut self, count: usize) -> Vec<(f64, bool)> {
+        let mut line = String::new();
+        writeln!(self.input, "{count}")
+            .and_then(|()| self.output.read_line(&mut line))
+            .unwrap_or_else(|error| panic!("the worker is gone: {error}"));
+        let units: Vec<_> = line.split_whitespace().filter_map(parse).collect();
+        assert_eq!(units.len(), count, "the worker says {line:?}");
+        units
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // Both fail only if it is gone, which is what is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn parse(unit: &str) -> Option<(f64, bool)> {
+    let ns = unit.trim_end_matches(DISTURBED);
+    Some((ns.parse().ok()?, ns.len() == unit.len()))
+}
+
+/// The worker's own side: for every line with a number, that many units. Ends with its input.
+pub(crate) fn work() {
+    let mut iterations = None;
+    for line in io::stdin().lines().map_while(Result::ok) {
+        let count: usize = line.trim().parse().unwrap_or(0);
+        let iterations = *iterations.get_or_insert_with(calibrate);
+        let mut answer = String::new();
+        for _ in 0..count {
+            let switches = involuntary_switches();
+            let start = Instant::now();
+            spin(iterations);
+            let took = start.elapsed();
+            answer += &took.as_nanos().to_string();
+            if involuntary_switches() != switches {
+                answer.push(DISTURBED);
+            }
+            answer.push(' ');
+        }
+        println!("{answer}");
+    }
+}
+
+/// How many iterations fill a unit.
+fn calibrate() -> u64 {
+    const PROBE: u64 = 1_000_000;
+    let quickest = (0..20)
+        .map(|_| {
+            let start = Instant::now();
+            spin(PROBE);
+            start.elapsed()
+        })
+        .min()
+        .expect("more than none");
+    (UNIT.div_duration_f64(quickest) * PROBE as f64) as u64
+}
+
+/// Work in registers alone.
+#[inline(never)]
+fn spin(iterations: u64) {
+    let mut x = 1_u64;
+    for _ in 0..iterations {
+        x = black_box(x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+    }
+}
+
+/// How often the scheduler took the CPU away from this thread.
+fn involuntary_switches() -> i64 {
+    // SAFETY: plain numbers, of which all zeros is a value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the structure lives for the call.
+    let failed = unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) } != 0;
+    assert!(!failed, "getrusage: {}", io::Error::last_os_error());
+    usage.ru_nivcsw
+}
