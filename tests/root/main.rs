@@ -12,4 +12,5 @@ mod lifecycle;
 mod outputs;
 mod privileges;
 mod system_time;
+mod terminal;
 mod translation;

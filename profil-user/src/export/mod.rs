@@ -5,6 +5,7 @@ mod escape;
 pub mod gmon;
 mod output;
 mod replace;
+mod table;
 pub mod text;
 
 pub use destination::{Destination, Format, FormatError};

@@ -1,0 +1,225 @@
+//! The flat profile: one line a function, in columns that fit.
+
+use std::io::{self, Write};
+
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+use super::{escape::printable, text::Layout};
+use crate::{
+    profile::{Object, ObjectKind, Profile},
+    symbolize::Function,
+};
+
+/// Fewest columns left to a name, however narrow the terminal.
+const NAME_MIN: usize = 8;
+
+/// Writes the lines of the flat profile, and says how many were left out.
+pub(super) fn write(
+    profile: &Profile,
+    functions: &[Function],
+    layout: Layout,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let total: u64 = functions.iter().map(Function::ticks).sum();
+    let shown = layout.rows.unwrap_or(usize::MAX).min(functions.len());
+    let mut so_far = 0;
+    let rows: Vec<_> = functions[..shown]
+        .iter()
+        .map(|function| {
+            so_far += function.ticks();
+            let object = profile.object(function.object);
+            Row {
+                numbers: [
+                    format!("{:.2}", percent(function.ticks(), total)),
+                    format!("{:.2}", percent(so_far, total)),
+                    format!("{:.3}", profile.rate.seconds(function.user)),
+                    format!("{:.3}", profile.rate.seconds(function.system)),
+                    function.ticks().to_string(),
+                ],
+                name: function_name(function, object),
+                object: object_name(object),
+            }
+        })
+        .collect();
+    let heads = Row {
+        numbers: ["self%", "cum%", "user s", "system s", "ticks"].map(str::to_owned),
+        name: "function".to_owned(),
+        object: "object".to_owned(),
+    };
+    let columns = Columns::fit(&heads, &rows, layout.width);
+    columns.write(&heads, out)?;
+    for row in &rows {
+        columns.write(row, out)?;
+    }
+    if shown < functions.len() {
+        let left = functions.len() - shown;
+        let share = percent(total - so_far, total);
+        writeln!(
+            out,
+            "and {left} more with {share:.2} % (pipe the output to see all)"
+        )?;
+    }
+    Ok(())
+}
+
+/// One line of the flat profile, ready to be laid out.
+struct Row {
+    numbers: [String; 5],
+    name: String,
+    object: String,
+}
+
+/// Widths of the columns.
+#[derive(Debug, Eq, PartialEq)]
+struct Columns {
+    numbers: [usize; 5],
+    name: usize,
+    object: usize,
+}
+
+impl Columns {
+    /// As wide as what they hold, and names as short as the terminal needs them.
+    fn fit(heads: &Row, rows: &[Row], width: Option<usize>) -> Self {
+        let all = || rows.iter().chain([heads]);
+        let widest = |cell: &dyn Fn(&Row) -> usize| all().map(cell).max().unwrap_or(0);
+        let mut numbers = [0; 5];
+        for (index, number) in numbers.iter_mut().enumerate() {
+            *number = widest(&|row| row.numbers[index].len());
+        }
+        let (name, object) = (
+            widest(&|row| row.name.width()),
+            widest(&|row| row.object.width()),
+        );
+        let taken = numbers.iter().map(|number| number + GAP).sum();
+        let (name, object) = share_out(name, object, width.map(|all| all.saturating_sub(taken)));
+        Self {
+            numbers,
+            name,
+            object,
+        }
+    }
+
+    fn write(&self, row: &Row, out: &mut impl Write) -> io::Result<()> {
+        for (number, width) in row.numbers.iter().zip(self.numbers) {
+            write!(out, "{number:>width$}  ")?;
+        }
+        let name = pad(&shorten(&row.name, self.name), self.name);
+        writeln!(out, "{name}  {}", shorten(&row.object, self.object))
+    }
+}
+
+/// Columns between two columns.
+const GAP: usize = 2;
+
+/// Widths for the longest name and the longest object in `room` columns; without a limit they
+/// get what they need.
+fn share_out(name: usize, object: usize, room: Option<usize>) -> (usize, usize) {
+    let Some(room) = room else {
+        return (name, object);
+    };
+    let room = room.saturating_sub(GAP).max(2 * NAME_MIN);
+    if name + object <= room {
+        return (name, object);
+    }
+    // Objects are short, as a rule: they get what they need, up to a third.
+    let object = object.min((room / 3).max(NAME_MIN));
+    (name.min(room - object), object)
+}
+
+fn percent(part: u64, total: u64) -> f64 {
+    if total == 0 {
+        0.0
+    } else {
+        100.0 * part as f64 / total as f64
+    }
+}
+
+/// What to call a function: its name, or its place and the reason why it has none.
+pub fn function_name(function: &Function, object: &Object) -> String {
+    match &function.name {
+        Ok(name) => printable(name).into_owned(),
+        Err(why) => match object.kind {
+            ObjectKind::File { .. } | ObjectKind::Vdso => {
+                format!("{}+{:#x} ({why})", object_name(object), function.address)
+            }
+            ObjectKind::Anonymous | ObjectKind::Nowhere(_) => {
+                format!("{:#x} ({why})", function.address)
+            }
+        },
+    }
+}
+
+pub(super) fn object_name(object: &Object) -> String {
+    printable(&object.name()).into_owned()
+}
+
+/// Cuts the middle out of a text that is wider than `width` columns: both ends of a name tell
+/// more than its middle.
+pub fn shorten(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let room = width.saturating_sub(1);
+    let take = |characters: &mut dyn Iterator<Item = char>, room: usize| -> Vec<char> {
+        let mut used = 0;
+        characters
+            .take_while(|character| {
+                used += character.width().unwrap_or(0);
+                used <= room
+            })
+            .collect()
+    };
+    let head: String = take(&mut text.chars(), room.div_ceil(2))
+        .into_iter()
+        .collect();
+    let tail: String = take(&mut text.chars().rev(), room / 2)
+        .into_iter()
+        .rev()
+        .collect();
+    format!("{head}…{tail}")
+}
+
+/// Fills up with blanks to `width` columns.
+fn pad(text: &str, width: usize) -> String {
+    let blanks = width.saturating_sub(text.width());
+    format!("{text}{:blanks$}", "")
+}
+
+#[cfg(test)]
+mod tests {
+    use unicode_width::UnicodeWidthStr as _;
+
+    use super::{NAME_MIN, pad, share_out, shorten};
+
+    #[test]
+    fn a_long_name_loses_its_middle() {
+        assert_eq!(shorten("abcdefghij", 10), "abcdefghij");
+        assert_eq!(shorten("abcdefghij", 5), "ab…ij");
+        assert_eq!(shorten("abcdefghij", 4), "ab…j");
+        assert_eq!(shorten("abcdefghij", 1), "…");
+    }
+
+    #[test]
+    fn wide_characters_count_twice() {
+        let name = "関数関数関数";
+        for width in 1..12 {
+            assert!(shorten(name, width).width() <= width, "{width}");
+            assert_eq!(pad(&shorten(name, width), 12).width(), 12);
+        }
+    }
+
+    #[test]
+    fn without_a_terminal_nothing_is_cut() {
+        assert_eq!(share_out(4000, 300, None), (4000, 300));
+    }
+
+    #[test]
+    fn on_a_terminal_both_names_fit() {
+        for room in [20, 40, 160] {
+            let (name, object) = share_out(4000, 300, Some(room));
+            assert!(name + super::GAP + object <= room, "{room}");
+            assert!(name >= NAME_MIN && object >= NAME_MIN);
+        }
+        assert_eq!(share_out(10, 8, Some(200)), (10, 8));
+    }
+}
