@@ -17,6 +17,11 @@ pub static TALLY: PerCpuArray<Tally> = PerCpuArray::with_max_entries(1, 0);
 #[map]
 pub static REGIONS: Array<Region> = Array::with_max_entries(1, 0);
 
+/// Which pages of counters were ever used, so that the drain reads only those: most text is
+/// never executed. Written here with the same value by all, read by the drain through a mapping.
+#[map]
+pub static TOUCHED: Array<u64> = Array::with_max_entries(1, BPF_F_MMAPABLE);
+
 /// The counters: the user plane, then the system plane, each with every region's bins one after
 /// the other. Written here by atomic addition, read by the drain through a mapping; sized by the
 /// ranges and the memory budget.

@@ -2,10 +2,10 @@
 
 use aya_ebpf::{bindings::BPF_NOEXIST, programs::PerfEventContext};
 use aya_log_ebpf::{info, warn};
-use profil_common::{Mode, Outcome, Place, StrayKey, Tally, find_region};
+use profil_common::{Mode, Outcome, Place, StrayKey, Tally, find_region, limits::BINS_PER_PAGE};
 
 use crate::{
-    maps::{BINS, REGIONS, STRAYS},
+    maps::{BINS, REGIONS, STRAYS, TOUCHED},
     settings,
 };
 
@@ -31,13 +31,17 @@ pub fn count(ctx: &PerfEventContext, tally: &Tally, place: Place, mode: Mode) ->
 
 #[inline(always)]
 fn count_bin(index: u32) -> Outcome {
-    match BINS.get_ptr_mut(index) {
-        Some(bin) => {
-            add_one(bin);
-            Outcome::Binned
-        }
-        None => Outcome::NoBin,
-    }
+    let (Some(page), Some(bin)) = (
+        TOUCHED.get_ptr_mut(index / BINS_PER_PAGE),
+        BINS.get_ptr_mut(index),
+    ) else {
+        return Outcome::NoBin;
+    };
+    // Before the count, so that a reader who sees the count in the account finds the page.
+    // SAFETY: the pointer came from a map lookup and is not null; everybody writes the same.
+    unsafe { page.write_volatile(1) };
+    add_one(bin);
+    Outcome::Binned
 }
 
 #[inline(always)]

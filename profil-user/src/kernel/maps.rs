@@ -11,12 +11,12 @@ use aya::{
     Ebpf,
     maps::{Array, HashMap, Map, MapData, MapError, PerCpuArray},
 };
-use profil_common::{StrayKey, Tally};
+use profil_common::{StrayKey, Tally, limits::BINS_PER_PAGE};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 /// The counters of a session.
 pub(crate) struct Counters {
-    bins: BinsView,
+    bins: Bins,
     strays: HashMap<MapData, StrayKey, u64>,
     tally: PerCpuArray<MapData, Tally>,
 }
@@ -27,6 +27,9 @@ pub enum CountersError {
     /// The embedded object is not the one that this code was written for.
     #[error("the BPF object has no map {0}; it was built from other sources")]
     Absent(&'static str),
+    /// A map of another kind than this code was written for.
+    #[error("a BPF map is not an array; the object was built from other sources")]
+    NotAnArray,
     /// A map call failed.
     #[error("a BPF map call failed")]
     Map(#[from] MapError),
@@ -39,7 +42,10 @@ impl Counters {
     pub(super) fn take(ebpf: &mut Ebpf) -> Result<Self, CountersError> {
         let mut take = |name| ebpf.take_map(name).ok_or(CountersError::Absent(name));
         Ok(Self {
-            bins: BinsView::open(take("BINS")?)?,
+            bins: Bins {
+                counters: MappedArray::open(take("BINS")?)?,
+                touched: MappedArray::open(take("TOUCHED")?)?,
+            },
             strays: take("STRAYS")?.try_into()?,
             tally: take("TALLY")?.try_into()?,
         })
@@ -68,23 +74,48 @@ impl Counters {
     }
 }
 
-/// The bins, mapped into our own memory: reading them takes no system call.
-#[derive(Debug)]
-struct BinsView {
+/// The bins, and which of them were ever used. Reading them takes no system call.
+struct Bins {
+    counters: MappedArray,
+    touched: MappedArray,
+}
+
+impl Bins {
+    fn for_each(&self, mut visit: impl FnMut(u32, u64)) {
+        let pages = self.counters.values().chunks(BINS_PER_PAGE as usize);
+        let mut first = 0;
+        for (page, touched) in pages.zip(self.touched.values()) {
+            // Acquire: the counts that the account knows of are in pages that were noted before.
+            if touched.load(Ordering::Acquire) != 0 {
+                for (offset, counter) in (0..).zip(page) {
+                    let count = counter.load(Ordering::Relaxed);
+                    if count != 0 {
+                        visit(first + offset, count);
+                    }
+                }
+            }
+            first += BINS_PER_PAGE;
+        }
+    }
+}
+
+/// An array of 64-bit values, mapped into our own memory.
+struct MappedArray {
     address: NonNull<AtomicU64>,
     length: usize,
     /// Keeps the map alive.
     _map: MapData,
 }
 
-// SAFETY: the view only ever loads atomically from memory that stays mapped for its life.
-unsafe impl Send for BinsView {}
+// SAFETY: the values are only ever loaded atomically, from memory that stays mapped for the life
+// of `self`.
+unsafe impl Send for MappedArray {}
 
-impl BinsView {
+impl MappedArray {
     fn open(map: Map) -> Result<Self, CountersError> {
         let length = Array::<&MapData, u64>::try_from(&map)?.len() as usize;
         let Map::Array(map) = map else {
-            return Err(CountersError::Absent("BINS"));
+            return Err(CountersError::NotAnArray);
         };
         // SAFETY: a fresh mapping at an address of the kernel's choice.
         let address = unsafe {
@@ -107,35 +138,14 @@ impl BinsView {
         })
     }
 
-    fn bins(&self) -> &[AtomicU64] {
-        // SAFETY: the kernel mapped `length` counters here, page aligned, until drop unmaps them.
+    fn values(&self) -> &[AtomicU64] {
+        // SAFETY: the kernel mapped `length` values here, page aligned, until drop unmaps them.
         // The kernel half changes them while we look, which is what atomics are for.
         unsafe { std::slice::from_raw_parts(self.address.as_ptr(), self.length) }
     }
-
-    fn for_each(&self, mut visit: impl FnMut(u32, u64)) {
-        /// Counters looked at together: most are zero, and one test for many is quicker.
-        const CHUNK: usize = 16;
-
-        let mut index = 0;
-        for chunk in self.bins().chunks(CHUNK) {
-            let any = chunk
-                .iter()
-                .fold(0, |any, bin| any | bin.load(Ordering::Relaxed));
-            if any != 0 {
-                for (offset, bin) in (0..).zip(chunk) {
-                    let count = bin.load(Ordering::Relaxed);
-                    if count != 0 {
-                        visit(index + offset, count);
-                    }
-                }
-            }
-            index += chunk.len() as u32;
-        }
-    }
 }
 
-impl Drop for BinsView {
+impl Drop for MappedArray {
     fn drop(&mut self) {
         // SAFETY: the range is the one that was mapped, and no reference to it outlives `self`.
         let result =

@@ -8,7 +8,10 @@ use aya::{
     programs::{PerfEvent, ProgramError},
 };
 use aya_log::EbpfLogger;
-use profil_common::{Region, Settings, SystemPc, limits::IDLE_LOG_BYTES};
+use profil_common::{
+    Region, Settings, SystemPc,
+    limits::{BINS_PER_PAGE, IDLE_LOG_BYTES},
+};
 
 use super::maps::{Counters, CountersError, memory_of};
 
@@ -85,6 +88,8 @@ impl KernelHalf {
         } else {
             0
         };
+        // A plane for user and one for system time.
+        let counters = plan.settings.bins.saturating_mul(2).max(1);
         let mut loader = EbpfLoader::new();
         loader
             // Nothing here needs the kernel's type information, and parsing it takes longer than
@@ -93,7 +98,8 @@ impl KernelHalf {
             .override_global(Settings::SYMBOL, &settings, true)
             .override_global(aya_log::LEVEL, &log_level, true)
             .map_max_entries("REGIONS", count(plan.regions.len()))
-            .map_max_entries("BINS", plan.settings.bins.saturating_mul(2).max(1))
+            .map_max_entries("BINS", counters)
+            .map_max_entries("TOUCHED", counters.div_ceil(BINS_PER_PAGE))
             .map_max_entries("STRAYS", plan.strays.max(1));
         if !plan.log {
             loader.map_max_entries("AYA_LOGS", IDLE_LOG_BYTES);

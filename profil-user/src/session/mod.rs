@@ -29,7 +29,7 @@ use attach::{check_rate, start_clock};
 use ticks::{children, merge, total};
 
 /// How often exec is looked for.
-const GLANCE_INTERVAL: Duration = Duration::from_millis(100);
+const GLANCE_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The latest state of a running session, or `None` before the first drain.
 pub type Snapshot = Option<Arc<Taken>>;
