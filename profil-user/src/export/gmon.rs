@@ -103,7 +103,8 @@ impl Writer {
     ) -> io::Result<()> {
         out.write_all(&[TAG_HISTOGRAM])?;
         self.address(start, out)?;
-        self.address(start + self.span(), out)?;
+        // A hostile file can claim to be linked at the very end of the address space.
+        self.address(start.wrapping_add(self.span()), out)?;
         out.write_all(&(bins.len() as u32).to_le_bytes())?;
         out.write_all(&self.rate.to_le_bytes())?;
         out.write_all(b"seconds\0\0\0\0\0\0\0\0")?;

@@ -152,6 +152,9 @@ pub fn note_text(profile: &Profile, note: &Note) -> String {
             "its mappings could not be read ({reason}): run as root or with CAP_SYS_PTRACE for \
              names"
         ),
+        Note::MoreUnreadable { objects } => {
+            format!("{objects} more objects have no names, because their files cannot be used")
+        }
         Note::Unreadable { object, reason } => {
             let object = object_name(profile.object(*object));
             format!(

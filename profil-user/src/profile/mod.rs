@@ -93,6 +93,11 @@ pub enum Note {
         /// What the kernel said.
         reason: String,
     },
+    /// Further objects whose files could not be read.
+    MoreUnreadable {
+        /// How many.
+        objects: usize,
+    },
     /// An object's file could not be read.
     Unreadable {
         /// The object.

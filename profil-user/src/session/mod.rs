@@ -216,7 +216,7 @@ impl Session {
     /// strays, which are named by the mappings of today.
     fn exec(&mut self) -> Result<(), RunError> {
         self.kernel.retire_regions()?;
-        self.strays.forget(self.process.tgid().get());
+        self.strays.forget();
         self.notes.push(Note::Exec {
             uncertain: GLANCE_INTERVAL,
         });
@@ -247,7 +247,7 @@ impl Session {
         };
         let mut notes = self.notes.clone();
         notes.extend_from_slice(self.layout.notes());
-        notes.extend_from_slice(self.objects.notes());
+        notes.extend(self.objects.notes());
         notes.extend(children(self.process.tgid(), &batch.strays));
         let balance = Balance {
             tally: batch.tally,

@@ -26,7 +26,13 @@ pub(crate) struct Objects {
     /// The open file of each object that has one that can be read.
     files: Vec<Option<Arc<ObjectFile>>>,
     notes: Vec<Note>,
+    /// Objects that could not be read and have no note of their own.
+    unreadable: usize,
 }
+
+/// Objects whose reason for being unreadable is told; a target that starts processes from
+/// thousands of files could fill a report otherwise.
+const MAX_REASONS: usize = 8;
 
 impl Objects {
     /// The object that a mapping of process `tgid` shows.
@@ -44,10 +50,7 @@ impl Objects {
                     opened.map_or_else(|error| (None, Some(error)), |file| (Some(file), None));
                 let id = self.add(key, ObjectKind::File { path, class }, file);
                 if let Some(error) = error {
-                    self.notes.push(Note::Unreadable {
-                        object: id,
-                        reason: error.to_string(),
-                    });
+                    self.cannot_read(id, error.to_string());
                 }
                 id
             }
@@ -111,7 +114,19 @@ impl Objects {
         &self.files
     }
 
-    pub(crate) fn notes(&self) -> &[Note] {
-        &self.notes
+    fn cannot_read(&mut self, object: ObjectId, reason: String) {
+        if self.notes.len() < MAX_REASONS {
+            self.notes.push(Note::Unreadable { object, reason });
+        } else {
+            self.unreadable += 1;
+        }
+    }
+
+    /// What should be known about the objects.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = Note> {
+        let more = (self.unreadable > 0).then_some(Note::MoreUnreadable {
+            objects: self.unreadable,
+        });
+        self.notes.iter().cloned().chain(more)
     }
 }

@@ -1,9 +1,6 @@
 //! Strays: ticks outside every region, given a home by reading the mappings again.
 
-use std::{
-    collections::{HashMap, HashSet},
-    io,
-};
+use std::{collections::HashMap, io};
 
 use profil_common::StrayKey;
 
@@ -17,49 +14,60 @@ use crate::profile::{ObjectId, Unresolved};
 #[derive(Debug)]
 pub(crate) struct StrayBook {
     homes: HashMap<(u32, u64), (ObjectId, u64)>,
-    /// The mappings of each process as last read, for addresses that are seen too late.
-    known: HashMap<u32, Vec<Mapping>>,
+    target: u32,
+    /// The mappings of the target as last read, for addresses that are seen too late. Not of the
+    /// processes that it starts: there is no limit to their number.
+    known: Vec<Mapping>,
 }
 
 impl StrayBook {
     /// Starts with the mappings of the target as they were at the start.
-    pub(crate) fn new(tgid: u32, mappings: Vec<Mapping>) -> Self {
+    pub(crate) fn new(target: u32, mappings: Vec<Mapping>) -> Self {
         Self {
             homes: HashMap::new(),
-            known: HashMap::from([(tgid, mappings)]),
+            target,
+            known: mappings,
         }
     }
 
     /// Gives every stray that is new a home. The mappings of a process are read once for all of
-    /// its new strays; an address whose mapping has gone meanwhile is looked up in those of the
-    /// time before.
+    /// its new strays; an address of the target whose mapping has gone meanwhile is looked up in
+    /// those of the time before.
     pub(crate) fn settle(&mut self, strays: &[(StrayKey, u64)], objects: &mut Objects) {
-        let new: Vec<_> = strays
+        let mut new: Vec<_> = strays
             .iter()
             .map(|(key, _)| (key.tgid, key.pc))
             .filter(|place| !self.homes.contains_key(place))
             .collect();
-        let tgids: HashSet<_> = new.iter().map(|&(tgid, _)| tgid).collect();
-        for tgid in tgids {
-            let before = self.known.remove(&tgid).unwrap_or_default();
-            let (now, reason) = match mappings::read(tgid) {
-                Ok(now) if now.is_empty() => (now, Unresolved::ProcessEnded),
-                Ok(now) => (now, Unresolved::Unmapped),
-                Err(error) => (Vec::new(), reason_of(&error)),
+        new.sort_unstable();
+        for places in new.chunk_by(|a, b| a.0 == b.0) {
+            self.settle_in(places[0].0, places, objects);
+        }
+    }
+
+    fn settle_in(&mut self, tgid: u32, places: &[(u32, u64)], objects: &mut Objects) {
+        let (now, reason) = match mappings::read(tgid) {
+            Ok(now) if now.is_empty() => (now, Unresolved::ProcessEnded),
+            Ok(now) => (now, Unresolved::Unmapped),
+            Err(error) => (Vec::new(), reason_of(&error)),
+        };
+        let before: &[Mapping] = if tgid == self.target {
+            &self.known
+        } else {
+            &[]
+        };
+        for &(_, pc) in places {
+            let home = match find(&now, pc).or_else(|| find(before, pc)) {
+                Some(mapping) => {
+                    let object = objects.of_mapping(tgid, mapping);
+                    (object, objects.link_address(object, mapping, pc))
+                }
+                None => (objects.nowhere(reason), pc),
             };
-            for &(_, pc) in new.iter().filter(|place| place.0 == tgid) {
-                let home = find(&now, pc).or_else(|| find(&before, pc));
-                let home = match home {
-                    Some(mapping) => {
-                        let object = objects.of_mapping(tgid, mapping);
-                        (object, objects.link_address(object, mapping, pc))
-                    }
-                    None => (objects.nowhere(reason), pc),
-                };
-                self.homes.insert((tgid, pc), home);
-            }
-            self.known
-                .insert(tgid, if now.is_empty() { before } else { now });
+            self.homes.insert((tgid, pc), home);
+        }
+        if tgid == self.target && !now.is_empty() {
+            self.known = now;
         }
     }
 
@@ -68,9 +76,9 @@ impl StrayBook {
         self.homes.get(&(key.tgid, key.pc)).copied()
     }
 
-    /// Forgets the mappings of a process that has started another program.
-    pub(crate) fn forget(&mut self, tgid: u32) {
-        self.known.remove(&tgid);
+    /// Forgets the mappings of the target: it has started another program.
+    pub(crate) fn forget(&mut self) {
+        self.known.clear();
     }
 }
 
@@ -162,7 +170,7 @@ mod tests {
         let mut book = StrayBook::new(NOBODY, vec![anonymous]);
         book.settle(&strays, &mut objects);
         let home = book.home_of(&strays[0].0);
-        book.forget(NOBODY);
+        book.forget();
         book.settle(&strays, &mut objects);
         assert_eq!(book.home_of(&strays[0].0), home);
     }
