@@ -86,7 +86,8 @@ pub(crate) fn time(ns: f64) -> String {
 
 /// A part of a whole.
 pub(crate) fn percent(part: f64) -> String {
-    format!("{:.2} %", part * 100.0)
+    let digits = if part.abs() < 0.01 { 3 } else { 2 };
+    format!("{:.digits$} %", part * 100.0)
 }
 
 /// Bytes in MiB.

@@ -4,9 +4,10 @@
 //! stands beside a peer or a floor that was measured in the same run, because nanoseconds of one
 //! machine mean little on another. Nothing is asserted here: it measures and reports.
 //!
-//! The rest is what they share: a [`worker`] does the same work over and over, [`empty`] is the
-//! cheapest program that an event can have, [`fdinfo`] and [`account`] are what the kernel tells
-//! about others, [`cpus`] keeps the two sides apart, [`sample`] condenses, [`figure`] prints.
+//! The rest is what they share: a [`worker`] does the same work over and over, [`profilers`] are
+//! attached to it, [`empty`] is the cheapest program that an event can have, [`fdinfo`] and
+//! [`account`] are what the kernel tells about others, [`cpus`] keeps the two sides apart,
+//! [`sample`] condenses, [`figure`] prints.
 
 #![allow(
     clippy::print_stdout,
@@ -20,6 +21,7 @@ mod empty;
 mod fdinfo;
 mod figure;
 mod own;
+mod profilers;
 mod read;
 mod sample;
 mod slowdown;
@@ -27,7 +29,12 @@ mod start;
 mod tick;
 mod worker;
 
-use std::{env, fs, panic, process::ExitCode};
+use std::{
+    env, fs,
+    io::{self, Write as _},
+    panic,
+    process::ExitCode,
+};
 
 use profil_tests::Machine;
 
@@ -96,12 +103,14 @@ fn run(machine: &Machine, names: &[String]) -> bool {
             complete = false;
         }
     }
+    report.note("in brackets: where the middle half of the readings lies");
     report.note(cpus.to_string());
     report.note(format!(
         "load average: {load_before} before, {} after",
         load_average()
     ));
-    print!("{report}");
+    // A reader that has gone has seen enough.
+    let _ = write!(io::stdout(), "{report}");
     complete
 }
 

@@ -13,7 +13,7 @@ use profil_tests::{Machine, Profiler, Target, places, session::RATE};
 use crate::{
     account::cpu_ns,
     cpus::Cpus,
-    fdinfo::counters_of,
+    fdinfo::{buffer_bytes, counters_of},
     figure::{Figure, Report, mebibytes, time},
     sample::Sample,
 };
@@ -63,7 +63,7 @@ pub(crate) fn measure(_machine: &Machine, cpus: &Cpus, report: &mut Report) {
     });
     report.note(format!(
         "read: {counters} counters ({}), all of them read in each of {DRAINS} drains",
-        mebibytes(crate::fdinfo::buffer_bytes(counters))
+        mebibytes(buffer_bytes(counters))
     ));
 }
 

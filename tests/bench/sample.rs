@@ -35,20 +35,17 @@ impl Sample {
         half.iter().sum::<f64>() / half.len() as f64
     }
 
-    /// The least and the greatest reading.
-    pub(crate) fn range(&self) -> (f64, f64) {
-        (self.0[0], self.0[self.0.len() - 1])
+    /// The readings between which the middle half lies.
+    pub(crate) fn quartiles(&self) -> (f64, f64) {
+        let cut = self.0.len() / 4;
+        (self.0[cut], self.0[self.0.len() - 1 - cut])
     }
 
-    /// The median and the range, each printed by `show`.
+    /// The median, and where the middle half lies, each printed by `show`.
     pub(crate) fn show(&self, show: impl Fn(f64) -> String) -> String {
-        let (least, greatest) = self.range();
-        format!(
-            "{} ({} … {})",
-            show(self.median()),
-            show(least),
-            show(greatest)
-        )
+        let (lower, upper) = self.quartiles();
+        let median = show(self.median());
+        format!("{median} ({} … {})", show(lower), show(upper))
     }
 }
 
@@ -65,6 +62,7 @@ mod tests {
             3.75
         );
         assert_eq!(Sample::of([7.0]).middle_mean(), 7.0);
-        assert_eq!(Sample::of([2.0, 9.0, 1.0]).range(), (1.0, 9.0));
+        assert_eq!(Sample::of([2.0, 9.0, 1.0]).quartiles(), (1.0, 9.0));
+        assert_eq!(Sample::of([5.0, 2.0, 9.0, 1.0]).quartiles(), (2.0, 5.0));
     }
 }

@@ -6,14 +6,14 @@
 
 use std::time::Duration;
 
-use profil_tests::{Machine, Profiler, profiler::PATIENCE};
-use rustix::process::Signal;
+use profil_tests::Machine;
 
 use crate::{
     cpus::Cpus,
     empty::EmptyProgram,
     fdinfo::{Program, Statistics},
     figure::{Figure, Report, time},
+    profilers,
     sample::Sample,
     worker::Worker,
 };
@@ -22,8 +22,8 @@ use crate::{
 const RATE: u32 = 20_000;
 const PERIOD_NS: u32 = 1_000_000_000 / RATE;
 
-const ROUNDS: usize = 9;
-const STRETCH: Duration = Duration::from_millis(400);
+const ROUNDS: usize = 10;
+const STRETCH: Duration = Duration::from_millis(300);
 
 /// Takes both figures.
 pub(crate) fn measure(machine: &Machine, cpus: &Cpus, report: &mut Report) {
@@ -39,8 +39,13 @@ fn program(worker: &mut Worker, report: &mut Report) {
     let _statistics = Statistics::switch_on();
     let (mut empty, mut ours) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        empty.push(under_empty(worker, time_a_run));
-        ours.push(under_profiler(worker, time_a_run));
+        let program = empty_on(worker.pid());
+        empty.push(time_a_run(worker, &Program::own(program.descriptor())));
+        drop(program);
+        let profiler = profilers::ours(worker.pid(), RATE);
+        let program = Program::of(profiler.pid()).expect("an attached profiler holds a program");
+        ours.push(time_a_run(worker, &program));
+        profilers::end(profiler).assert_code(0);
     }
     let (empty, ours) = (Sample::of(empty), Sample::of(ours));
     report.figure(Figure {
@@ -51,23 +56,29 @@ fn program(worker: &mut Worker, report: &mut Report) {
         target: "-",
     });
     report.note(format!(
-        "a run costs {} more than an empty one; the statistics' own time is in both",
+        "tick: a run takes {} more than an empty one; the statistics' own time is in both",
         time(ours.median() - empty.median())
     ));
 }
 
+/// Nanoseconds per run of a program while the worker works.
+fn time_a_run(worker: &mut Worker, program: &Program) -> f64 {
+    let runs = || program.runs().expect("the program is held");
+    let before = runs();
+    worker.stretch(STRETCH);
+    runs().ns_each_since(before)
+}
+
 /// The slow-down of the worker, per tick.
 fn whole_tick(worker: &mut Worker, report: &mut Report) {
+    // The clock goes on during a tick, so the ticks are those of the slowed time.
+    let cost = |slowed: f64| (1.0 - 1.0 / slowed) * f64::from(PERIOD_NS);
     let (mut empty, mut ours) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        let alone = worker.stretch(STRETCH);
-        // The clock goes on during a tick, so the ticks are those of the slowed time.
-        let cost = |slowed: f64| (slowed - alone) / slowed * f64::from(PERIOD_NS);
-        empty.push(cost(under_empty(worker, |worker, _| {
-            worker.stretch(STRETCH)
-        })));
-        ours.push(cost(under_profiler(worker, |worker, _| {
-            worker.stretch(STRETCH)
+        empty.push(cost(worker.slowed(STRETCH, empty_on, drop)));
+        let attach = |pid| profilers::ours(pid, RATE);
+        ours.push(cost(worker.slowed(STRETCH, attach, |ours| {
+            profilers::end(ours).assert_code(0);
         })));
     }
     let (empty, ours) = (Sample::of(empty), Sample::of(ours));
@@ -80,24 +91,6 @@ fn whole_tick(worker: &mut Worker, report: &mut Report) {
     });
 }
 
-/// Nanoseconds per run of a program while the worker works.
-fn time_a_run(worker: &mut Worker, program: &Program) -> f64 {
-    let runs = || program.runs().expect("the program is held");
-    let before = runs();
-    worker.stretch(STRETCH);
-    runs().ns_each_since(before)
-}
-
-fn under_empty(worker: &mut Worker, reading: impl Fn(&mut Worker, &Program) -> f64) -> f64 {
-    let empty = EmptyProgram::on(worker.pid(), u64::from(PERIOD_NS));
-    reading(worker, &Program::own(empty.descriptor()))
-}
-
-fn under_profiler(worker: &mut Worker, reading: impl Fn(&mut Worker, &Program) -> f64) -> f64 {
-    let profiler = Profiler::on(worker.pid(), RATE).attach();
-    let program = Program::of(profiler.pid()).expect("an attached profiler holds a program");
-    let read = reading(worker, &program);
-    profiler.signal(Signal::INT);
-    profiler.finish(PATIENCE).assert_code(0);
-    read
+fn empty_on(pid: u32) -> EmptyProgram {
+    EmptyProgram::on(pid, u64::from(PERIOD_NS))
 }

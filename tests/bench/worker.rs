@@ -89,6 +89,26 @@ impl Worker {
         Sample::of(self.units(count).into_iter().map(|(ns, _)| ns)).middle_mean()
     }
 
+    /// By what factor a unit takes longer while that is attached which `attach` attaches to the
+    /// worker: beside the worker alone, before and after.
+    ///
+    /// # Panics
+    ///
+    /// If it is gone.
+    pub(crate) fn slowed<T>(
+        &mut self,
+        stretch: Duration,
+        attach: impl FnOnce(u32) -> T,
+        detach: impl FnOnce(T),
+    ) -> f64 {
+        let before = self.stretch(stretch);
+        let attached = attach(self.pid());
+        let slowed = self.stretch(stretch);
+        detach(attached);
+        let after = self.stretch(stretch);
+        slowed / f64::midpoint(before, after)
+    }
+
     /// What a reader of `measurement` must know of how quiet it was.
     pub(crate) fn remark(&self, measurement: &str) -> Option<String> {
         (self.disturbed > 0).then(|| {

@@ -10,6 +10,7 @@
     reason = "a command line program talks to its user"
 )]
 
+mod bench;
 mod build_ebpf;
 mod check_ebpf;
 mod ci;
@@ -57,6 +58,11 @@ enum Verb {
         /// Run only the tests whose names contain this
         filter: Option<String>,
     },
+    /// Measure what the profiler costs on this machine; needs root
+    Bench {
+        /// The measurements to take; all of them by default
+        names: Vec<String>,
+    },
     /// Run everything that CI checks
     Ci,
 }
@@ -81,6 +87,7 @@ fn dispatch(verb: Verb) -> Result<ExitCode> {
         Verb::CheckEbpf { no_build } => check_ebpf::run(no_build),
         Verb::Run { args } => run::run(&args),
         Verb::Test { suite, filter } => return Ok(test::run(suite, filter.as_deref())),
+        Verb::Bench { names } => bench::run(&names),
         Verb::Ci => return Ok(ci::run()),
     }
     .map(|()| ExitCode::SUCCESS)
