@@ -23,12 +23,12 @@ pub struct Settings {
     pub pid_namespace_inode: u64,
     /// The only process to count, or 0 when the clock follows tasks and is itself the filter.
     pub only_tgid: u32,
-    /// Regions in the table.
-    pub region_count: u32,
     /// Bins of all regions together. Ticks in system mode lie that many bins higher.
     pub bins: u32,
     /// A [`SystemPc`], as its number.
     pub system_pc: u32,
+    /// Fills up to a whole number of 64-bit words: 0.
+    pub reserved: u32,
 }
 
 const _: () = assert!(size_of::<Settings>() == 2 * 8 + 4 * 4, "no padding");

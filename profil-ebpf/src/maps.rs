@@ -17,6 +17,12 @@ pub static TALLY: PerCpuArray<Tally> = PerCpuArray::with_max_entries(1, 0);
 #[map]
 pub static REGIONS: Array<Region> = Array::with_max_entries(1, 0);
 
+/// How many ranges there are. A map and not a setting: if the verifier knew the number, it would
+/// know every step of the search and walk each way through it apart, which takes it minutes for
+/// a few hundred ranges. Written by the user half before the first tick.
+#[map]
+pub static REGION_COUNT: Array<u32> = Array::with_max_entries(1, 0);
+
 /// Which pages of counters were ever used, so that the drain reads only those: most text is
 /// never executed. Written here with the same value by all, read by the drain through a mapping.
 #[map]

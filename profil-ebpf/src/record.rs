@@ -5,7 +5,7 @@ use aya_log_ebpf::{info, warn};
 use profil_common::{Mode, Outcome, Place, StrayKey, Tally, find_region, limits::BINS_PER_PAGE};
 
 use crate::{
-    maps::{BINS, REGIONS, STRAYS, TOUCHED},
+    maps::{BINS, REGION_COUNT, REGIONS, STRAYS, TOUCHED},
     settings,
 };
 
@@ -15,7 +15,8 @@ const E2BIG: i32 = 7;
 /// Counts a tick of a wanted process where it belongs.
 #[inline(always)]
 pub fn count(ctx: &PerfEventContext, tally: &Tally, place: Place, mode: Mode) -> Outcome {
-    let found = find_region(place, settings::region_count(), |index| REGIONS.get(index));
+    let count = REGION_COUNT.get(0).copied().unwrap_or(0);
+    let found = find_region(place, count, |index| REGIONS.get(index));
     match found {
         Some((region, bin)) => {
             let plane = if mode as u32 == Mode::System as u32 {
@@ -37,7 +38,6 @@ fn count_bin(index: u32) -> Outcome {
     ) else {
         return Outcome::NoBin;
     };
-    // Before the count, so that a reader who sees the count in the account finds the page.
     // SAFETY: the pointer came from a map lookup and is not null; everybody writes the same.
     unsafe { page.write_volatile(1) };
     add_one(bin);

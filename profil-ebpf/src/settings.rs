@@ -7,9 +7,9 @@ static SETTINGS: Settings = Settings {
     pid_namespace_device: 0,
     pid_namespace_inode: 0,
     only_tgid: 0,
-    region_count: 0,
     bins: 0,
     system_pc: 0,
+    reserved: 0,
 };
 
 /// Reads one field. The read is volatile because the compiler sees the zeros above and the
@@ -27,6 +27,5 @@ macro_rules! setting {
 setting!(pid_namespace_device, u64);
 setting!(pid_namespace_inode, u64);
 setting!(only_tgid, u32);
-setting!(region_count, u32);
 setting!(bins, u32);
 setting!(system_pc, u32);

@@ -34,17 +34,30 @@ impl Drain {
         // The account first: what is counted after it is read is seen by the next call.
         let tally = self.counters.tally()?;
         if tally != self.batch.tally {
-            let bins = &mut self.batch.bins;
-            bins.clear();
-            self.counters
-                .for_each_bin(|index, count| bins.push((index, count)));
             let strays = |tally: &Tally| tally.outcomes[Outcome::Stray as usize];
-            if strays(&tally) != strays(&self.batch.tally) {
-                self.batch.strays = self.counters.strays()?;
-            }
+            let new_strays = strays(&tally) != strays(&self.batch.tally);
+            self.read_buffers(new_strays)?;
             self.batch.tally = tally;
         }
         Ok(&self.batch)
+    }
+
+    /// Reads everything, whatever the account says: for the last time, when the clock is off.
+    pub(crate) fn read_all(&mut self) -> Result<&Batch, CountersError> {
+        self.batch.tally = self.counters.tally()?;
+        self.read_buffers(true)?;
+        Ok(&self.batch)
+    }
+
+    fn read_buffers(&mut self, strays: bool) -> Result<(), CountersError> {
+        let bins = &mut self.batch.bins;
+        bins.clear();
+        self.counters
+            .for_each_bin(|index, count| bins.push((index, count)));
+        if strays {
+            self.batch.strays = self.counters.strays()?;
+        }
+        Ok(())
     }
 
     /// What was read last.

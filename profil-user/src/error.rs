@@ -71,9 +71,9 @@ impl StartError {
     /// What to do next, in one line, where there is something to do.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Privileges(missing) => Some(format!(
-                "run it with sudo, or once: sudo setcap {}+ep {}",
-                capabilities_to_set(missing),
+            // All three at once: whoever sets the first two will want names in others' processes.
+            Self::Privileges(_) => Some(format!(
+                "run it with sudo, or once: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep {}",
                 own_path()
             )),
             Self::RateAboveLimit { rate, limit } => Some(format!(
@@ -107,11 +107,6 @@ fn list(missing: &[Missing]) -> String {
         .map(Missing::to_string)
         .collect::<Vec<_>>()
         .join(" and ")
-}
-
-/// All three, in one command: whoever sets one will want the names of others' processes too.
-fn capabilities_to_set(_missing: &[Missing]) -> &'static str {
-    "cap_bpf,cap_perfmon,cap_sys_ptrace"
 }
 
 fn own_path() -> String {

@@ -11,6 +11,7 @@ const NANOS: u64 = 1_000_000_000;
 /// [`Rate::hertz`], not always the number that was asked for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Rate {
+    asked: u32,
     period_ns: u64,
 }
 
@@ -23,12 +24,16 @@ impl Rate {
     /// (`kernel/events/core.c`, `perf_swevent_start_hrtimer`).
     pub const MAX_HERTZ: u32 = 100_000;
 
-    const fn from_hertz(hertz: u32) -> Self {
-        let hertz = hertz as u64;
+    const fn from_hertz(asked: u32) -> Self {
+        let hertz = asked as u64;
         // Rounded to the nearest nanosecond.
-        Self {
-            period_ns: (NANOS + hertz / 2) / hertz,
-        }
+        let period_ns = (NANOS + hertz / 2) / hertz;
+        Self { asked, period_ns }
+    }
+
+    /// The rate that was asked for, in hertz: what reports say.
+    pub const fn asked(self) -> u32 {
+        self.asked
     }
 
     /// The time between two ticks, in nanoseconds of CPU time.
@@ -79,7 +84,7 @@ impl FromStr for Rate {
 
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.0}", self.hertz())
+        self.asked.fmt(f)
     }
 }
 
@@ -184,6 +189,13 @@ mod tests {
     fn the_period_is_rounded_to_the_nearest_nanosecond() {
         assert_eq!(Rate::DEFAULT.period_ns(), 1_003_009);
         assert_eq!("7".parse::<Rate>().unwrap().period_ns(), 142_857_143);
+    }
+
+    #[test]
+    fn a_rate_is_called_what_it_was_asked_for() {
+        // Its period, 11,111 ns, would be 90,001 Hz.
+        assert_eq!("90000".parse::<Rate>().unwrap().to_string(), "90000");
+        assert_eq!("79750".parse::<Rate>().unwrap().asked(), 79_750);
     }
 
     #[test]

@@ -1,19 +1,13 @@
 //! What the kernel tells about the BPF programs and maps that a process holds.
 
-use std::{fs, path::PathBuf};
+use std::{fs, os::fd::OwnedFd, path::PathBuf};
 
 use aya::sys::{Stats, enable_stats};
-
-/// Bytes of a counter.
-const COUNTER_BYTES: u64 = 8;
-
-/// The map flag by which a map can be read through a mapping (`BPF_F_MMAPABLE`).
-const MAPPABLE: u64 = 1 << 10;
 
 /// The kernel takes the time of BPF programs as long as this lives.
 #[derive(Debug)]
 pub(crate) struct Statistics {
-    _held: std::os::fd::OwnedFd,
+    _held: OwnedFd,
 }
 
 impl Statistics {
@@ -73,24 +67,11 @@ impl Runs {
     }
 }
 
-/// How many counters the profiler `pid` has: the greatest array of its kind that can be mapped.
-///
-/// # Panics
-///
-/// If it has none.
-pub(crate) fn counters_of(pid: u32) -> u64 {
-    let counters = descriptors_of(pid, "anon_inode:bpf-map")
+/// The ids of the maps that a process holds.
+pub(crate) fn map_ids_of(pid: u32) -> impl Iterator<Item = u32> {
+    descriptors_of(pid, "anon_inode:bpf-map")
         .filter_map(|path| fs::read_to_string(path).ok())
-        .filter(|info| field(info, "map_flags").is_some_and(|flags| flags & MAPPABLE != 0))
-        .filter(|info| field(info, "value_size") == Some(COUNTER_BYTES))
-        .filter_map(|info| field(&info, "max_entries"))
-        .max();
-    counters.unwrap_or_else(|| panic!("process {pid} has no mappable array of counters"))
-}
-
-/// The bytes of so many counters.
-pub(crate) const fn buffer_bytes(counters: u64) -> u64 {
-    counters * COUNTER_BYTES
+        .filter_map(|info| u32::try_from(field(&info, "map_id")?).ok())
 }
 
 /// What the kernel says of each descriptor of that kind.
@@ -104,14 +85,16 @@ fn descriptors_of(pid: u32, kind: &str) -> impl Iterator<Item = PathBuf> {
         .map(move |entry| PathBuf::from(format!("/proc/{pid}/fdinfo")).join(entry.file_name()))
 }
 
-/// A number of a line `name: number`, decimal or 0x.
+/// A number of a line `name: number`.
 fn field(info: &str, name: &str) -> Option<u64> {
-    let line = info.lines().find_map(|line| line.strip_prefix(name))?;
-    let value = line.strip_prefix(':')?.trim();
-    match value.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16).ok(),
-        None => value.parse().ok(),
-    }
+    let value = |line: &str| {
+        line.strip_prefix(name)?
+            .strip_prefix(':')?
+            .trim()
+            .parse()
+            .ok()
+    };
+    info.lines().find_map(value)
 }
 
 #[cfg(test)]
@@ -119,10 +102,10 @@ mod tests {
     use super::field;
 
     #[test]
-    fn numbers_are_decimal_or_not() {
-        let info = "map_type:\t2\nmap_flags:\t0x400\nrun_cnt_x: 1\nrun_cnt:\t7\n";
+    fn a_name_is_a_whole_name() {
+        let info = "map_type:\t2\nrun_cnt_x: 1\nrun_cnt:\t7\n";
         assert_eq!(field(info, "map_type"), Some(2));
-        assert_eq!(field(info, "map_flags"), Some(0x400));
+        assert_eq!(field(info, "run_cnt"), Some(7));
         assert_eq!(field(info, "memlock"), None);
     }
 }

@@ -5,8 +5,8 @@
 //! machine mean little on another. Nothing is asserted here: it measures and reports.
 //!
 //! The rest is what they share: a [`worker`] does the same work over and over, [`profilers`] are
-//! attached to it, [`empty`] is the cheapest program that an event can have, [`fdinfo`] and
-//! [`account`] are what the kernel tells about others, [`cpus`] keeps the two sides apart,
+//! attached to it, [`empty`] is the cheapest program that an event can have, [`fdinfo`], [`maps`]
+//! and [`account`] are what the kernel tells about others, [`cpus`] keeps the two sides apart,
 //! [`sample`] condenses, [`figure`] prints.
 
 #![allow(
@@ -20,6 +20,7 @@ mod cpus;
 mod empty;
 mod fdinfo;
 mod figure;
+mod maps;
 mod own;
 mod profilers;
 mod read;

@@ -11,8 +11,8 @@ use profil_tests::{Machine, Process, Target, Workload, session::RATE};
 use crate::{
     account::{Resident, cpu_ns},
     cpus::Cpus,
-    fdinfo::{buffer_bytes, counters_of},
     figure::{Figure, Report, mebibytes, percent},
+    maps::Counters,
     profilers,
 };
 
@@ -27,7 +27,7 @@ pub(crate) fn measure(_machine: &Machine, cpus: &Cpus, report: &mut Report) {
 
     let core = part_of_a_core(&profiler);
     let resident = Resident::of(profiler.pid());
-    let counters = counters_of(profiler.pid());
+    let counters = Counters::of(profiler.pid());
     profilers::end(profiler).assert_code(0);
     let peer = profilers::has_peer().then(|| {
         let peer = profilers::peer(target.pid());
@@ -37,7 +37,7 @@ pub(crate) fn measure(_machine: &Machine, cpus: &Cpus, report: &mut Report) {
         (core, resident.all)
     });
 
-    let buffer = buffer_bytes(counters);
+    let buffer = counters.bytes();
     let besides = resident.all.saturating_sub(buffer);
     let beside = |show: &dyn Fn((f64, u64)) -> String| match peer {
         Some(peer) => format!("perf record: {}", show(peer)),
@@ -58,12 +58,13 @@ pub(crate) fn measure(_machine: &Machine, cpus: &Cpus, report: &mut Report) {
         target: "≤ 25 MiB",
     });
     report.note(format!(
-        "own: VmRSS {} = RssAnon {} + RssFile {}, which holds the buffer, {} for {counters} \
-         counters; neither start nor end is in the CPU time",
+        "own: VmRSS {} = RssAnon {} + RssFile {}, which holds the buffer, {} for {} counters; \
+         neither start nor end is in the CPU time",
         mebibytes(resident.all),
         mebibytes(resident.anonymous),
         mebibytes(resident.of_files),
         mebibytes(buffer),
+        counters.count,
     ));
 }
 

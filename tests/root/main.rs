@@ -9,6 +9,7 @@ mod gmon;
 mod ground_truth;
 mod high_rate;
 mod lifecycle;
+mod mappings;
 mod outputs;
 mod privileges;
 mod system_time;

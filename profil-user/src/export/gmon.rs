@@ -31,7 +31,7 @@ const TAG_ARC: u8 = 1;
 pub fn write(profile: &Profile, object: ObjectId, out: &mut impl Write) -> io::Result<()> {
     let writer = Writer {
         class: class_of(profile, object),
-        rate: (profile.rate.hertz().round() as u32).max(1),
+        rate: profile.rate.asked(),
         width: width_of(profile, object),
     };
     out.write_all(b"gmon")?;

@@ -91,6 +91,7 @@ impl Output {
         functions: &[Function],
     ) -> Result<Option<String>, OutputError> {
         let path = self.destination.path();
+        let to_stdout = self.is_stdout();
         let fail = |path: &Path, source| OutputError::Write {
             path: path.to_owned(),
             source,
@@ -119,7 +120,8 @@ impl Output {
                     }
                 }
                 .map_err(|source| fail(&path, source))?;
-                Ok(object.map(|object| how_to_read(profile, object, &path)))
+                let note = |object| how_to_read(profile, object, &path);
+                Ok(object.filter(|_| !to_stdout).map(note))
             }
             (_, Destination::Directory(_)) => Ok(None),
         }
@@ -134,17 +136,28 @@ fn how_to_read(profile: &Profile, object: ObjectId, path: &Path) -> String {
         .sum();
     let all = profile.ticks();
     let name = profile.object(object).name();
+    let path = shell_word(&path.to_string_lossy());
     let mut text = format!(
-        "{}: {here} of {all} ticks, those in {}; read it with: gprof -p {} {}",
-        path.display(),
+        "{path}: {here} of {all} ticks, those in {}; read it with: gprof -p {} {path}",
         printable(&name),
-        printable(&object_path(profile, object)),
-        path.display()
+        shell_word(&object_path(profile, object)),
     );
     if here < all {
         text += "\nthe other objects' ticks go to one file each with: -o DIR/";
     }
     text
+}
+
+/// A name as one word of a shell command: somebody may paste it, and it was chosen by others.
+fn shell_word(name: &str) -> String {
+    let is_plain = |character: char| {
+        character.is_ascii_alphanumeric() || matches!(character, '/' | '.' | '_' | '-' | '+')
+    };
+    let name = printable(name);
+    if !name.is_empty() && name.chars().all(is_plain) {
+        return name.into_owned();
+    }
+    format!("'{}'", name.replace('\'', "'\\''"))
 }
 
 fn object_path(profile: &Profile, object: ObjectId) -> String {
@@ -197,7 +210,7 @@ impl Directory {
             }
             let name = file_name(&profile.object(object).name(), &used);
             let path = self.path.join(&name);
-            Target::open(&path)
+            Target::open_in_directory(&path)
                 .and_then(|target| target.fill(|mut out| gmon::write(profile, object, &mut out)))
                 .map_err(|source| fail(&path, source))?;
             self.made = false;
@@ -265,7 +278,7 @@ fn file_name(object: &str, used: &[String]) -> String {
 mod tests {
     use std::{fs, path::Path};
 
-    use super::{Directory, file_name};
+    use super::{Directory, file_name, shell_word};
 
     fn names_in(directory: &Path) -> Vec<String> {
         let names = fs::read_dir(directory).unwrap();
@@ -293,5 +306,12 @@ mod tests {
         assert_eq!(file_name("a", &used), "a-3.gmon");
         assert_eq!(file_name("a\n\u{1b}/b", &[]), "a___b.gmon");
         assert!(file_name(&"ü".repeat(300), &[]).len() < 255);
+    }
+
+    #[test]
+    fn a_name_is_one_word_of_a_command() {
+        assert_eq!(shell_word("/usr/bin/a-b.c"), "/usr/bin/a-b.c");
+        assert_eq!(shell_word("we ird;touch x"), "'we ird;touch x'");
+        assert_eq!(shell_word("it's"), "'it'\\''s'");
     }
 }

@@ -1,9 +1,9 @@
 //! Files that are replaced as a whole, or not at all.
 
 use std::{
-    fs::{self, File, OpenOptions, Permissions},
+    fs::{self, File, Metadata, OpenOptions, Permissions},
     io::{self, BufWriter, Write},
-    os::unix::fs::PermissionsExt as _,
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
 };
 
@@ -21,37 +21,58 @@ pub(super) enum Target {
 }
 
 impl Target {
+    /// Opens a file that a person named: through symbolic links, so that a link stays and its
+    /// target is replaced.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        // Through a symbolic link, so that the link stays and its target is replaced.
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let mut mode = 0o666;
-        match fs::metadata(&path) {
-            Ok(metadata) if metadata.is_dir() => {
-                return Err(io::Error::new(
-                    io::ErrorKind::IsADirectory,
-                    "it is a directory; end the name in / for one file an object",
-                ));
-            }
-            Ok(metadata) if !metadata.is_file() => {
-                return Ok(Self::Direct(OpenOptions::new().write(true).open(&path)?));
-            }
-            Ok(metadata) => {
-                // A file that we may not write is not ours to replace.
-                OpenOptions::new().write(true).open(&path)?;
-                mode = metadata.permissions().mode();
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+        let Some(metadata) = existing(path)? else {
+            return Self::create(path, None);
+        };
+        if metadata.is_dir() {
+            return Err(io::Error::new(
+                io::ErrorKind::IsADirectory,
+                "it is a directory; end the name in / for one file an object",
+            ));
         }
+        // A file that we may not write is not ours to replace. By the path that was given, so
+        // that the kernel's protection of links in shared directories applies.
+        let file = OpenOptions::new().write(true).open(path)?;
+        match fs::canonicalize(path) {
+            Ok(real) if metadata.is_file() => Self::create(&real, Some(metadata)),
+            // Also a file that has no name any more.
+            _ => Ok(Self::Direct(file)),
+        }
+    }
+
+    /// Opens a file in a directory that others may write to as well: a link in its place is
+    /// replaced, never followed.
+    pub(super) fn open_in_directory(path: &Path) -> io::Result<Self> {
+        match fs::symlink_metadata(path) {
+            Ok(metadata) if metadata.is_file() => Self::create(path, Some(metadata)),
+            _ => Self::create(path, None),
+        }
+    }
+
+    /// Makes the temporary file beside `path`, with the permissions and the owner of the file
+    /// that it will replace.
+    fn create(path: &Path, replaces: Option<Metadata>) -> io::Result<Self> {
         let directory = path
             .parent()
             .filter(|parent| !parent.as_os_str().is_empty());
         let temporary = tempfile::Builder::new()
             .prefix(".profil-")
-            .permissions(Permissions::from_mode(mode))
+            .permissions(Permissions::from_mode(0o666))
             .tempfile_in(directory.unwrap_or(Path::new(".")))
             .map_err(|error| without_path(&error))?;
-        Ok(Self::Replace { temporary, path })
+        if let Some(old) = replaces {
+            let file = temporary.as_file();
+            // Only root can give files away; for others the owner is theirs already, or changes.
+            let _ = std::os::unix::fs::fchown(file, Some(old.uid()), Some(old.gid()));
+            file.set_permissions(Permissions::from_mode(old.mode() & 0o777))?;
+        }
+        Ok(Self::Replace {
+            temporary,
+            path: path.to_owned(),
+        })
     }
 
     pub(super) fn fill(
@@ -72,6 +93,16 @@ impl Target {
             temporary.persist(path).map_err(|error| error.error)?;
         }
         Ok(())
+    }
+}
+
+/// What is at a path, if anything; a symbolic link to nowhere is an error.
+fn existing(path: &Path) -> io::Result<Option<Metadata>> {
+    match fs::metadata(path) {
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Err(_) if path.is_symlink() => Err(io::Error::other("it is a symbolic link to nothing")),
+        Err(_) => Ok(None),
     }
 }
 
@@ -124,14 +155,15 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.txt");
         fs::write(&path, "old").unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        // More than any usual umask would leave.
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
         Target::open(&path)
             .unwrap()
             .fill(|out| out.write_all(b"new"))
             .unwrap();
         assert_eq!(
             fs::metadata(&path).unwrap().permissions().mode() & 0o777,
-            0o640
+            0o666
         );
     }
 
@@ -150,6 +182,32 @@ mod tests {
             .unwrap();
         assert!(link.is_symlink());
         assert_eq!(fs::read(&path).unwrap(), b"new");
+    }
+
+    #[test]
+    fn a_link_that_others_planted_is_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let (victim, link) = (
+            directory.path().join("victim"),
+            directory.path().join("a.gmon"),
+        );
+        fs::write(&victim, "old").unwrap();
+        std::os::unix::fs::symlink(&victim, &link).unwrap();
+        Target::open_in_directory(&link)
+            .unwrap()
+            .fill(|out| out.write_all(b"new"))
+            .unwrap();
+        assert_eq!(fs::read(&victim).unwrap(), b"old");
+        assert!(!link.is_symlink());
+    }
+
+    #[test]
+    fn a_link_to_nothing_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let link = directory.path().join("a.txt");
+        std::os::unix::fs::symlink(directory.path().join("nothing"), &link).unwrap();
+        Target::open(&link).unwrap_err();
+        assert!(link.is_symlink());
     }
 
     #[test]

@@ -131,15 +131,27 @@ pub fn note_text(profile: &Profile, note: &Note) -> String {
              for up to {} ms",
             uncertain.as_millis()
         ),
+        Note::Unmapped { object, uncertain } => format!(
+            "{} was unmapped; ticks of what took its place may have been charged to it for up to \
+             {} ms",
+            object_name(profile.object(*object)),
+            uncertain.as_millis()
+        ),
         Note::Children { ticks, processes } => {
             format!("{ticks} of the ticks are of {processes} other processes that it started")
         }
         Note::RegionsFull { left_out } => {
             format!("{left_out} executable mappings had no region; their ticks are strays")
         }
-        Note::ShortOfTaskTicks => "far fewer ticks than were due: threads that run for less than \
-                                   one period in all are never seen; try --clock cpu, or a \
-                                   higher --rate"
+        Note::Unseen { used_ns } => format!(
+            "the process used {:.1} s of CPU time that the clock did not see: the kernel stops it \
+             when a program with other privileges is started",
+            *used_ns as f64 / 1e9
+        ),
+        Note::ShortOfTaskTicks => "far fewer ticks than were due: threads and processes that \
+                                   run for less than one period in all are never seen; a higher \
+                                   --rate sees more of them, and --clock cpu sees such threads; \
+                                   very high rates are more than the kernel can keep up with"
             .to_owned(),
         Note::OffCpuTicks => "ticks seen and due differ: the target may run in step with the \
                               clock; try --clock task, or another --rate"
@@ -149,8 +161,8 @@ pub fn note_text(profile: &Profile, note: &Note) -> String {
                            known to 10 ms only"
             .to_owned(),
         Note::NoMappings { reason } => format!(
-            "its mappings could not be read ({reason}): run as root or with CAP_SYS_PTRACE for \
-             names"
+            "its mappings could not be read ({reason}), so nothing has a name; CAP_SYS_PTRACE may be \
+             missing"
         ),
         Note::MoreUnreadable { objects } => {
             format!("{objects} more objects have no names, because their files cannot be used")

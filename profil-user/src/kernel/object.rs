@@ -39,7 +39,6 @@ pub(crate) struct LoadPlan<'a> {
 pub(crate) struct KernelHalf {
     ebpf: Ebpf,
     logger: Option<EbpfLogger<&'static dyn log::Log>>,
-    regions: usize,
     bytes: u64,
 }
 
@@ -114,6 +113,14 @@ impl KernelHalf {
         for (index, region) in (0..).zip(plan.regions) {
             regions.set(index, region, 0).map_err(CountersError::Map)?;
         }
+        let mut region_count: Array<_, u32> = ebpf
+            .map_mut("REGION_COUNT")
+            .ok_or(LoadError::Absent("REGION_COUNT"))?
+            .try_into()
+            .map_err(CountersError::Map)?;
+        region_count
+            .set(0, plan.regions.len() as u32, 0)
+            .map_err(CountersError::Map)?;
         let bytes = memory_of(&ebpf)?;
         let logger = if plan.log {
             Some(EbpfLogger::init(&mut ebpf)?)
@@ -129,7 +136,6 @@ impl KernelHalf {
         Ok(Self {
             ebpf,
             logger,
-            regions: plan.regions.len(),
             bytes,
         })
     }
@@ -148,14 +154,15 @@ impl KernelHalf {
         Ok(Counters::take(&mut self.ebpf)?)
     }
 
-    /// Empties every region: from now on all ticks are strays.
-    pub(crate) fn retire_regions(&mut self) -> Result<(), LoadError> {
+    /// Empties the regions with these indices: from now on their ticks are strays.
+    pub(crate) fn retire_regions(&mut self, indices: &[usize]) -> Result<(), LoadError> {
         let map = self
             .ebpf
             .map_mut("REGIONS")
             .ok_or(LoadError::Absent("REGIONS"))?;
         let mut regions: Array<_, Region> = map.try_into().map_err(CountersError::Map)?;
-        for index in 0..count(self.regions) {
+        for &index in indices {
+            let index = index as u32;
             let mut region = regions.get(&index, 0).map_err(CountersError::Map)?;
             region.bins = 0;
             regions.set(index, region, 0).map_err(CountersError::Map)?;

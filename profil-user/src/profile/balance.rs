@@ -36,7 +36,9 @@ impl Balance {
 
     /// Ticks of the target that the kernel program saw.
     pub const fn seen(&self) -> u64 {
-        self.tally.runs - self.of(Outcome::Other) - self.of(Outcome::Idle)
+        // While the clock runs the account can be read in the middle of a tick.
+        let others = self.of(Outcome::Other) + self.of(Outcome::Idle);
+        self.tally.runs.saturating_sub(others)
     }
 
     /// Ticks that the target's own CPU time was worth.

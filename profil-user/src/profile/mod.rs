@@ -70,6 +70,14 @@ pub enum Note {
         /// be charged to the old one.
         uncertain: Duration,
     },
+    /// An object, or a part of it, was unmapped while it was profiled.
+    Unmapped {
+        /// The object.
+        object: ObjectId,
+        /// How long it can have taken to notice: ticks of what was mapped in its place within
+        /// that time may be charged to it.
+        uncertain: Duration,
+    },
     /// Ticks of processes that the target started, which are in the profile too.
     Children {
         /// How many ticks.
@@ -81,6 +89,12 @@ pub enum Note {
     RegionsFull {
         /// How many mappings.
         left_out: usize,
+    },
+    /// The process used CPU time while the clock was not on it: the kernel takes the clock away
+    /// when a process starts a program with other privileges (set-user-ID).
+    Unseen {
+        /// How much, in nanoseconds.
+        used_ns: u64,
     },
     /// A clock that follows threads saw far fewer ticks than were due.
     ShortOfTaskTicks,

@@ -11,9 +11,7 @@ use profil_common::Settings;
 /// Refuses a rate that the kernel would throttle.
 pub(super) fn check_rate(rate: Rate) -> Result<(), StartError> {
     match max_sample_rate() {
-        Some(limit) if rate.hertz().round() > f64::from(limit) => {
-            Err(StartError::RateAboveLimit { rate, limit })
-        }
+        Some(limit) if rate.asked() > limit => Err(StartError::RateAboveLimit { rate, limit }),
         _ => Ok(()),
     }
 }
@@ -33,7 +31,6 @@ pub(super) fn start_clock(
     if options.clock == ClockScope::Cpu {
         return start_cpu_clock(options, plan);
     }
-    raise_descriptor_limit();
     let kernel = KernelHalf::load(plan)?;
     let threads = || {
         target::list_threads(tgid).map_err(|source| match source.raw_os_error() {
@@ -54,6 +51,8 @@ pub(super) fn start_clock(
             Err(error) => return Err(error.into()),
         }
     }
+    // Before the other is loaded: their memory would be twice what was asked for.
+    drop(kernel);
     start_cpu_clock(options, plan)
 }
 
@@ -71,8 +70,8 @@ fn start_cpu_clock(
     Ok((kernel, clock))
 }
 
-/// One event a thread needs one descriptor a thread.
-fn raise_descriptor_limit() {
+/// One event a thread needs one descriptor a thread, and every object stays open.
+pub(super) fn raise_descriptor_limit() {
     use rustix::process::{Resource, getrlimit, setrlimit};
 
     let mut limit = getrlimit(Resource::Nofile);

@@ -22,14 +22,18 @@ use crate::{
     error::{RunError, StartError},
     kernel::{Clock, Follows, KernelHalf, LoadPlan, PidNamespace, missing_capabilities},
     options::{ClockScope, Options, Rate},
-    profile::{Balance, Count, Note, Profile},
+    profile::{Balance, Count, Note, ObjectId, Profile},
     target::{self, ImageWatch, Layout, ObjectFile, Objects, Process, StrayBook},
 };
-use attach::{check_rate, start_clock};
+use attach::{check_rate, raise_descriptor_limit, start_clock};
 use ticks::{children, merge, total};
 
 /// How often exec is looked for.
 const GLANCE_INTERVAL: Duration = Duration::from_millis(250);
+
+/// CPU time that the clock and the process may disagree by: the process's is known in steps of
+/// 10 ms, and read a little later.
+const UNSEEN_SLACK_NS: u64 = 100_000_000;
 
 /// The latest state of a running session, or `None` before the first drain.
 pub type Snapshot = Option<Arc<Taken>>;
@@ -81,6 +85,7 @@ impl Session {
     pub fn attach(options: &Options) -> Result<Self, StartError> {
         // What is wrong for everybody comes before what is wrong for this user.
         check_rate(options.rate)?;
+        raise_descriptor_limit();
         let process = Process::find(options.target)?;
         let missing = missing_capabilities();
         if !missing.is_empty() {
@@ -111,9 +116,9 @@ impl Session {
                 pid_namespace_device: namespace.device,
                 pid_namespace_inode: namespace.inode,
                 only_tgid: 0,
-                region_count: layout.regions().len() as u32,
                 bins: layout.bins(),
                 system_pc: 0,
+                reserved: 0,
             },
             regions: layout.regions(),
             strays: options.strays,
@@ -129,7 +134,7 @@ impl Session {
             image,
             objects,
             layout,
-            strays: StrayBook::new(tgid, mappings),
+            strays: StrayBook::new(mappings),
             kernel,
             drain,
             clock,
@@ -189,7 +194,9 @@ impl Session {
         self.clock.disable()?;
         let elapsed = start.elapsed();
         self.look()?;
-        self.kernel.flush_log();
+        // Nothing ticks any more: what is read now is all there is.
+        self.drain.read_all()?;
+        self.follow_mappings()?;
         self.taken(elapsed)
     }
 
@@ -202,24 +209,75 @@ impl Session {
         Ok(())
     }
 
-    /// Reads what was counted, and finds homes for strays while they still can be found.
+    /// Reads what was counted, retires regions whose text has gone, and finds homes for strays
+    /// while they still can be found.
     fn look(&mut self) -> Result<(), RunError> {
         self.glance()?;
-        let batch = self.drain.read()?;
-        self.strays.settle(&batch.strays, &mut self.objects);
+        let before = self.drain.last().tally;
+        if self.drain.read()?.tally != before {
+            self.follow_mappings()?;
+        }
         self.cpu_time.1 = self.process.cpu_time_ns().unwrap_or(self.cpu_time.1);
         self.kernel.flush_log();
+        Ok(())
+    }
+
+    /// What the target has unmapped means nothing any more, and what it has mapped meanwhile is
+    /// home to strays.
+    fn follow_mappings(&mut self) -> Result<(), RunError> {
+        let tgid = self.process.tgid().get();
+        let mappings = target::read_mappings(tgid);
+        if let Ok(today) = &mappings
+            && !today.is_empty()
+        {
+            let gone = self.layout.retire_missing(today);
+            self.retire(&gone)?;
+        }
+        let strays = &self.drain.last().strays;
+        self.strays
+            .settle(strays, (tgid, &mappings), &mut self.objects);
+        Ok(())
+    }
+
+    fn retire(&mut self, gone: &[(usize, ObjectId)]) -> Result<(), RunError> {
+        let indices: Vec<_> = gone.iter().map(|&(index, _)| index).collect();
+        self.kernel.retire_regions(&indices)?;
+        for &(_, object) in gone {
+            let note = Note::Unmapped {
+                object,
+                uncertain: self.drain_interval,
+            };
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
         Ok(())
     }
 
     /// The target runs another program: the regions mean nothing any more. Ticks go on as
     /// strays, which are named by the mappings of today.
     fn exec(&mut self) -> Result<(), RunError> {
-        self.kernel.retire_regions()?;
-        self.strays.forget();
-        self.notes.push(Note::Exec {
+        let gone = self.layout.retire_missing(&[]);
+        let indices: Vec<_> = gone.into_iter().map(|(index, _)| index).collect();
+        self.kernel.retire_regions(&indices)?;
+        // What was counted until now is of the old program, but for the time since the last glance.
+        self.drain.read()?;
+        let tgid = self.process.tgid().get();
+        let before = Ok(self.strays.known().to_vec());
+        self.strays.settle(
+            &self.drain.last().strays,
+            (tgid, &before),
+            &mut self.objects,
+        );
+        // Now, and not only at the next drain: the new program may not live until then.
+        let mappings = target::read_mappings(tgid);
+        self.strays.restart(mappings.unwrap_or_default());
+        let note = Note::Exec {
             uncertain: GLANCE_INTERVAL,
-        });
+        };
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
         Ok(())
     }
 
@@ -243,7 +301,7 @@ impl Session {
         let batch = self.drain.last();
         let due_ns = match self.clock.follows() {
             Follows::Tasks => self.clock.elapsed_ns()?,
-            Follows::Cpus => self.cpu_time.1 - self.cpu_time.0,
+            Follows::Cpus => self.cpu_time.1.saturating_sub(self.cpu_time.0),
         };
         let mut notes = self.notes.clone();
         notes.extend_from_slice(self.layout.notes());
@@ -257,6 +315,12 @@ impl Session {
             period_ns: self.rate.period_ns(),
             kernel_bytes: self.kernel.memory(),
         };
+        let used_ns = self.cpu_time.1.saturating_sub(self.cpu_time.0);
+        if used_ns > due_ns + due_ns / 10 + UNSEEN_SLACK_NS {
+            notes.push(Note::Unseen {
+                used_ns: used_ns - due_ns,
+            });
+        }
         if balance.is_short() {
             notes.push(match self.clock.follows() {
                 Follows::Tasks => Note::ShortOfTaskTicks,
@@ -285,13 +349,10 @@ impl Session {
             };
             Some((self.layout.address_of(bin, &self.objects)?, mode, ticks))
         });
-        let strays = batch.strays.iter().filter_map(|(key, ticks)| {
-            Some((
-                self.strays.home_of(key)?,
-                Mode::from_number(key.mode)?,
-                *ticks,
-            ))
-        });
+        let strays = self
+            .strays
+            .ticks()
+            .filter_map(|(home, mode, ticks)| Some((home, Mode::from_number(mode)?, ticks)));
         merge(bins.chain(strays))
     }
 }

@@ -47,6 +47,12 @@ pub enum WhyUnnamed {
     NoSuchSymbol,
     /// The object's file could not be read.
     FileUnreadable,
+    /// The object's file was written to after it was opened: its names are those of other code.
+    FileChanged,
+    /// The object's symbol tables are broken, or larger than anybody writes them.
+    TablesUnreadable,
+    /// The end of the run was asked for a second time before names were looked up.
+    NotLookedUp,
     /// The code was generated: it belongs to no file.
     Generated,
     /// The address is in no object.
@@ -59,6 +65,9 @@ impl fmt::Display for WhyUnnamed {
             Self::NoSymbols => f.write_str("stripped"),
             Self::NoSuchSymbol => f.write_str("no symbol here"),
             Self::FileUnreadable => f.write_str("file not readable"),
+            Self::FileChanged => f.write_str("file changed since"),
+            Self::TablesUnreadable => f.write_str("symbol tables not readable"),
+            Self::NotLookedUp => f.write_str("not looked up"),
             Self::Generated => f.write_str("generated code"),
             Self::Nowhere(reason) => reason.fmt(f),
         }
@@ -69,6 +78,7 @@ impl fmt::Display for WhyUnnamed {
 pub struct Symbolizer {
     blazesym: Blazesym,
     names: HashMap<(ObjectId, u64), Name>,
+    /// `None` for a file that should not be read.
     sections: HashMap<ObjectId, Option<Sections>>,
 }
 
@@ -113,9 +123,9 @@ impl Symbolizer {
         }
     }
 
-    /// The name of an address of a profile that was looked up.
+    /// The name of an address of a profile, if it was looked up.
     pub fn name_of(&self, object: ObjectId, address: u64) -> &Name {
-        const UNKNOWN: &Name = &Name::Unnamed(WhyUnnamed::NoSuchSymbol);
+        const UNKNOWN: &Name = &Name::Unnamed(WhyUnnamed::NotLookedUp);
         self.names.get(&(object, address)).unwrap_or(UNKNOWN)
     }
 
@@ -135,7 +145,7 @@ impl Symbolizer {
             return all(WhyUnnamed::FileUnreadable);
         };
         self.names_in_file(object, file, addresses)
-            .unwrap_or_else(|| all(WhyUnnamed::FileUnreadable))
+            .unwrap_or_else(all)
     }
 
     fn names_in_file(
@@ -143,42 +153,65 @@ impl Symbolizer {
         object: ObjectId,
         file: &ObjectFile,
         addresses: &[u64],
-    ) -> Option<Vec<Name>> {
-        let mut elf = Elf::new(file.path());
-        // Functions are enough here, and quick: no DWARF.
-        elf.debug_syms = false;
-        let source = Source::Elf(elf);
-        let found = self
-            .blazesym
-            .symbolize(&source, Input::VirtOffset(addresses))
-            .ok()?;
+    ) -> Result<Vec<Name>, WhyUnnamed> {
+        if !file.is_unchanged() {
+            return Err(WhyUnnamed::FileChanged);
+        }
         let sections = self
             .sections
             .entry(object)
             .or_insert_with(|| Sections::read(file));
-        let name = |(&address, found): (&u64, &Symbolized<'_>)| match found {
-            Symbolized::Sym(symbol) if covers(symbol, address, sections.as_ref()) => {
-                Name::Function {
-                    name: demangle::demangle(&symbol.name),
-                    start: symbol.addr,
-                }
-            }
-            Symbolized::Unknown(Reason::MissingSyms) => Name::Unnamed(WhyUnnamed::NoSymbols),
-            Symbolized::Sym(_) | Symbolized::Unknown(_) => Name::Unnamed(WhyUnnamed::NoSuchSymbol),
+        let sections = sections.as_ref().ok_or(WhyUnnamed::TablesUnreadable)?;
+        let mut elf = Elf::new(file.path());
+        // Functions are enough here, and quick: no DWARF.
+        elf.debug_syms = false;
+        let source = Source::Elf(elf);
+        let look_up = |addresses: &[u64]| {
+            self.blazesym
+                .symbolize(&source, Input::VirtOffset(addresses))
+                .map_err(|_| WhyUnnamed::TablesUnreadable)
         };
-        Some(addresses.iter().zip(&found).map(name).collect())
+        let second_bytes: Vec<u64> = addresses.iter().map(|&address| address | 1).collect();
+        let first = look_up(addresses)?;
+        let second = look_up(&second_bytes)?;
+        let name = |((&address, first), second): ((&u64, _), &Symbolized<'_>)| {
+            // A bin holds two addresses. Where a function starts at the second, the first is the
+            // last byte of another one or of the padding before it, and what ticks is the start.
+            match second {
+                Symbolized::Sym(symbol) if symbol.addr == address | 1 => function(symbol),
+                _ => name_of(address, first, sections),
+            }
+        };
+        Ok(addresses
+            .iter()
+            .zip(&first)
+            .zip(&second)
+            .map(name)
+            .collect())
+    }
+}
+
+fn name_of(address: u64, found: &Symbolized<'_>, sections: &Sections) -> Name {
+    match found {
+        Symbolized::Sym(symbol) if covers(symbol, address, sections) => function(symbol),
+        Symbolized::Unknown(Reason::MissingSyms) => Name::Unnamed(WhyUnnamed::NoSymbols),
+        Symbolized::Sym(_) | Symbolized::Unknown(_) => Name::Unnamed(WhyUnnamed::NoSuchSymbol),
+    }
+}
+
+fn function(symbol: &Sym<'_>) -> Name {
+    Name::Function {
+        name: demangle::demangle(&symbol.name),
+        start: symbol.addr,
     }
 }
 
 /// Whether an address is inside a symbol. A symbol without a size (hand-written assembly) covers
 /// what follows it up to the next symbol, but never another section.
-fn covers(symbol: &Sym<'_>, address: u64, sections: Option<&Sections>) -> bool {
+fn covers(symbol: &Sym<'_>, address: u64, sections: &Sections) -> bool {
     match symbol.size {
         Some(size) if size > 0 => address.wrapping_sub(symbol.addr) < size as u64,
-        _ => {
-            address == symbol.addr
-                || sections.is_some_and(|sections| sections.together(symbol.addr, address))
-        }
+        _ => address == symbol.addr || sections.together(symbol.addr, address),
     }
 }
 

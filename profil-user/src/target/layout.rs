@@ -13,6 +13,9 @@ use crate::profile::{Note, ObjectId, Text};
 /// Bytes of kernel memory for one bin: a 64-bit counter for user and one for system time.
 pub(crate) const BYTES_PER_BIN: u64 = 2 * 8;
 
+/// The widest bins, at scale 1, the smallest that there is: 128 KiB of text.
+const WIDEST: u64 = TEXT_BYTES_PER_BIN * SCALE_ONE as u64;
+
 /// The regions of a session and what each of them shows.
 #[derive(Debug, Default)]
 pub(crate) struct Layout {
@@ -29,6 +32,8 @@ pub(crate) struct Layout {
 struct Home {
     object: ObjectId,
     mapping: Mapping,
+    /// Whether the mapping has gone, and the region holds nothing any more.
+    retired: bool,
 }
 
 /// Why the regions cannot be laid out.
@@ -57,16 +62,20 @@ impl Layout {
         budget: u64,
         objects: &mut Objects,
     ) -> Result<Self, LayoutError> {
-        let with_text: Vec<_> = mappings
+        // What would not fit in the budget even in the widest bins is no ordinary text.
+        let most = budget / BYTES_PER_BIN;
+        let all_text = mappings
             .iter()
-            .filter(|mapping| mapping.backing != Backing::Anonymous)
+            .filter(|mapping| mapping.backing != Backing::Anonymous);
+        let with_text: Vec<_> = all_text
+            .clone()
+            .filter(|mapping| bins_of(mapping.end - mapping.start, WIDEST) <= most)
             .collect();
         let kept = with_text.len().min(MAX_REGIONS as usize);
         let mut layout = Self::default();
-        if kept < with_text.len() {
-            layout.notes.push(Note::RegionsFull {
-                left_out: with_text.len() - kept,
-            });
+        let left_out = all_text.count() - kept;
+        if left_out > 0 {
+            layout.notes.push(Note::RegionsFull { left_out });
         }
         let with_text = &with_text[..kept];
 
@@ -112,6 +121,7 @@ impl Layout {
         self.homes.push(Home {
             object,
             mapping: mapping.clone(),
+            retired: false,
         });
 
         let start = objects.link_address(object, mapping, mapping.start);
@@ -144,6 +154,19 @@ impl Layout {
         &self.notes
     }
 
+    /// Marks as retired, and returns, the regions whose mappings are not among those of today:
+    /// whatever lies there now is something else.
+    pub(crate) fn retire_missing(&mut self, today: &[Mapping]) -> Vec<(usize, ObjectId)> {
+        let mut gone = Vec::new();
+        for (index, home) in self.homes.iter_mut().enumerate() {
+            if !home.retired && !today.iter().any(|mapping| mapping.shows(&home.mapping)) {
+                home.retired = true;
+                gone.push((index, home.object));
+            }
+        }
+        gone
+    }
+
     /// Where the bin numbered `bin` among those of all regions lies: its object and its lowest
     /// link-time address.
     pub(crate) fn address_of(&self, bin: u32, objects: &Objects) -> Option<(ObjectId, u64)> {
@@ -152,7 +175,9 @@ impl Layout {
             .partition_point(|region| region.first <= bin)
             .checked_sub(1)?;
         let region = &self.regions[index];
-        let Home { object, mapping } = &self.homes[index];
+        let Home {
+            object, mapping, ..
+        } = &self.homes[index];
         let address = region.address_of(bin - region.first);
         Some((*object, objects.link_address(*object, mapping, address)))
     }
@@ -178,9 +203,6 @@ const fn scale_of(width: u64) -> u32 {
 /// Chooses a width for each span so that all bins fit in `budget` bytes, or `None` if they
 /// cannot. Only the largest are widened: the bins of small objects stay exact.
 fn widths_within(spans: &[u64], budget: u64) -> Option<Vec<u64>> {
-    /// Scale 1, the smallest that there is.
-    const WIDEST: u64 = TEXT_BYTES_PER_BIN * SCALE_ONE as u64;
-
     // Both planes are numbered by one u32.
     let most = (budget / BYTES_PER_BIN).min(u64::from(u32::MAX) / 2);
     let mut widths = vec![TEXT_BYTES_PER_BIN; spans.len()];
@@ -260,25 +282,38 @@ mod tests {
     }
 
     #[test]
+    fn a_mapping_beyond_all_measure_is_left_out() {
+        let mappings = [vdso(0x1000, 0x1000), vdso(0x10_0000, 1 << 40)];
+        let mut objects = Objects::default();
+        let layout = Layout::plan(TGID, &mappings, None, 1 << 20, &mut objects).unwrap();
+        assert_eq!(layout.regions().len(), 1);
+        assert_eq!(layout.notes(), [Note::RegionsFull { left_out: 1 }]);
+    }
+
+    #[test]
+    fn a_mapping_that_has_gone_is_retired_once() {
+        let mappings = [vdso(0x1000, 0x1000), vdso(0x5000, 0x3000)];
+        let mut objects = Objects::default();
+        let mut layout = Layout::plan(TGID, &mappings, None, 1 << 20, &mut objects).unwrap();
+        assert!(layout.retire_missing(&mappings).is_empty());
+        let gone = layout.retire_missing(&mappings[..1]);
+        assert_eq!(gone.iter().map(|gone| gone.0).collect::<Vec<_>>(), [1]);
+        assert!(layout.retire_missing(&mappings[..1]).is_empty());
+    }
+
+    #[test]
     fn one_bin_a_region_is_the_least() {
         assert_eq!(widths_within(&[0x1000, 0x1000], BYTES_PER_BIN), None);
         assert_eq!(
             widths_within(&[0x1000, 0x1000], 2 * BYTES_PER_BIN),
             Some(vec![0x1000, 0x1000])
         );
-        let error = Layout::plan(
-            TGID,
-            &[vdso(0x1000, 0x1000)],
-            None,
-            0,
-            &mut Objects::default(),
-        );
+        let mappings = [vdso(0x1000, 0x1000), vdso(0x5000, 0x1000)];
+        let budget = BYTES_PER_BIN;
+        let error = Layout::plan(TGID, &mappings, None, budget, &mut Objects::default());
         assert_eq!(
             error.unwrap_err(),
-            LayoutError::BudgetTooSmall {
-                budget: 0,
-                regions: 1
-            }
+            LayoutError::BudgetTooSmall { budget, regions: 2 }
         );
     }
 

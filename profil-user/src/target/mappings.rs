@@ -42,14 +42,47 @@ pub(crate) struct FileId {
     pub(crate) inode: u64,
 }
 
-/// Reads the executable mappings of a process, in ascending order of address.
+impl Mapping {
+    /// Whether this mapping shows all that `other` did, at the same addresses.
+    pub(crate) fn shows(&self, other: &Self) -> bool {
+        if self.start > other.start || self.end < other.end {
+            return false;
+        }
+        match (&self.backing, &other.backing) {
+            (Backing::File(file), Backing::File(before)) => {
+                file.id == before.id
+                    && file.offset.wrapping_add(other.start - self.start) == before.offset
+            }
+            (backing, before) => backing == before,
+        }
+    }
+}
+
+/// Reads the executable mappings of a process, in ascending order of address. Empty if it has
+/// ended.
 ///
 /// # Errors
 ///
 /// If the process is gone or the kernel refuses to tell.
 pub(crate) fn read(tgid: u32) -> io::Result<Vec<Mapping>> {
+    let mappings = read_file(&format!("/proc/{tgid}/maps"))?;
+    if !mappings.is_empty() {
+        return Ok(mappings);
+    }
+    // A process whose first thread has ended shows its memory through the others only.
+    for entry in fs::read_dir(format!("/proc/{tgid}/task"))? {
+        let path = entry?.path().join("maps");
+        match path.to_str().map(read_file) {
+            Some(Ok(mappings)) if !mappings.is_empty() => return Ok(mappings),
+            _ => {}
+        }
+    }
+    Ok(mappings)
+}
+
+fn read_file(path: &str) -> io::Result<Vec<Mapping>> {
     // Bytes, because a path is not always UTF-8.
-    let text = fs::read(format!("/proc/{tgid}/maps"))?;
+    let text = fs::read(path)?;
     Ok(text
         .split(|&byte| byte == b'\n')
         .filter_map(parse_line)
@@ -199,6 +232,27 @@ mod tests {
     fn a_path_may_hold_blanks_and_line_ends() {
         let path = file(br"1000-2000 r-xp 00000000 fe:00 12   /a b\012c\x (deleted)").path;
         assert_eq!(path, PathBuf::from("/a b\nc\\x (deleted)"));
+    }
+
+    #[test]
+    fn a_mapping_may_grow_but_not_become_another() {
+        let mapping = |line: &[u8]| parse_line(line).unwrap();
+        let before = mapping(b"2000-3000 r-xp 00001000 fe:00 12 /a");
+        for same in [
+            &b"2000-3000 r-xp 00001000 fe:00 12 /a"[..],
+            b"1000-4000 r-xp 00000000 fe:00 12 /a",
+            b"2000-3000 rwxp 00001000 fe:00 12 /renamed",
+        ] {
+            assert!(mapping(same).shows(&before));
+        }
+        for other in [
+            &b"2000-3000 r-xp 00001000 fe:00 13 /a"[..],
+            b"2000-3000 r-xp 00000000 fe:00 12 /a",
+            b"2000-2800 r-xp 00001000 fe:00 12 /a",
+            b"2000-3000 r-xp 00000000 00:00 0 ",
+        ] {
+            assert!(!mapping(other).shows(&before));
+        }
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub(crate) struct ObjectFile {
     file: File,
     class: ElfClass,
     segments: Vec<Segment>,
+    /// Size and time of change when it was opened.
+    state: (u64, i64, i64),
 }
 
 /// A `PT_LOAD` program header (elf(5)).
@@ -104,11 +106,19 @@ impl ObjectFile {
             ),
             _ => return Err(ObjectError::NotElf),
         };
+        let state = state_of(&file)?;
         Ok(Self {
             file,
             class,
             segments,
+            state,
         })
+    }
+
+    /// Whether the file is still what it was when it was opened. Somebody may have written into
+    /// it since: its names would be those of other code.
+    pub(crate) fn is_unchanged(&self) -> bool {
+        state_of(&self.file).is_ok_and(|state| state == self.state)
     }
 
     pub(crate) const fn class(&self) -> ElfClass {
@@ -157,6 +167,11 @@ impl ObjectFile {
                 (start..end).contains(&file_offset)
             })
     }
+}
+
+fn state_of(file: &File) -> io::Result<(u64, i64, i64)> {
+    let metadata = file.metadata()?;
+    Ok((metadata.len(), metadata.mtime(), metadata.mtime_nsec()))
 }
 
 /// Opens a path that somebody else controls: only a regular file is ever really opened, so that
@@ -213,6 +228,7 @@ mod tests {
             file,
             class: ElfClass::Elf64,
             segments: segments.to_vec(),
+            state: (0, 0, 0),
         }
     }
 
@@ -269,6 +285,17 @@ mod tests {
     fn this_test_is_an_elf_file() {
         let object = ObjectFile::parse(File::open("/proc/self/exe").unwrap()).unwrap();
         assert!(object.segments.iter().any(|segment| segment.executable));
+    }
+
+    #[test]
+    fn a_file_that_is_written_into_is_noticed() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&std::fs::read("/proc/self/exe").unwrap())
+            .unwrap();
+        let object = ObjectFile::parse(file.reopen().unwrap()).unwrap();
+        assert!(object.is_unchanged());
+        file.write_all(b"more").unwrap();
+        assert!(!object.is_unchanged());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::{
     object_file::ObjectFile,
     vdso,
 };
-use crate::profile::{Note, Object, ObjectId, ObjectKind, Unresolved};
+use crate::profile::{ElfClass, Note, Object, ObjectId, ObjectKind, Unresolved};
 
 /// Which object it is.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -54,13 +54,23 @@ impl Objects {
                 }
                 id
             }
-            Backing::Vdso => self
-                .by_key
-                .get(&Key::Vdso)
-                .copied()
-                .unwrap_or_else(|| self.add(Key::Vdso, ObjectKind::Vdso, vdso::image().ok())),
+            Backing::Vdso => match self.by_key.get(&Key::Vdso) {
+                Some(&id) => id,
+                None => {
+                    // Ours is the image of 64-bit processes; a 32-bit one has another.
+                    let image = (!self.is_32_bit()).then(|| vdso::image().ok()).flatten();
+                    self.add(Key::Vdso, ObjectKind::Vdso, image)
+                }
+            },
             Backing::Anonymous => self.without_file(Key::Anonymous, ObjectKind::Anonymous),
         }
+    }
+
+    fn is_32_bit(&self) -> bool {
+        let elf32 = Some(ElfClass::Elf32);
+        self.objects
+            .iter()
+            .any(|object| matches!(&object.kind, ObjectKind::File { class, .. } if *class == elf32))
     }
 
     /// The object that stands for addresses in no object.

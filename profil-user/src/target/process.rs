@@ -13,8 +13,7 @@ use crate::options::Tgid;
 pub(crate) struct Process {
     tgid: Tgid,
     name: String,
-    /// Becomes readable when the process ends. Holding it also means that a later process with
-    /// the same number is not mistaken for this one.
+    /// Becomes readable when the process ends.
     pidfd: OwnedFd,
 }
 
@@ -59,7 +58,12 @@ impl Process {
             Some(libc::ENOENT | libc::ESRCH) => TargetError::NoSuchProcess(tgid),
             _ => TargetError::Unreadable { tgid, source },
         };
-        let status = fs::read_to_string(format!("/proc/{tgid}/status")).map_err(unreadable)?;
+        // The descriptor first: what is read afterwards is of this process, or it has ended.
+        let pid = i32::try_from(tgid.get()).ok().and_then(Pid::from_raw);
+        let pid = pid.ok_or(TargetError::NoSuchProcess(tgid))?;
+        let pidfd = pidfd_open(pid, PidfdFlags::empty());
+        let status = fs::read(format!("/proc/{tgid}/status")).map_err(unreadable)?;
+        let status = String::from_utf8_lossy(&status);
         let status = Status::parse(&status);
         if status.tgid != tgid.get() {
             return Err(TargetError::IsThread {
@@ -70,17 +74,15 @@ impl Process {
         if status.is_zombie() {
             return Err(TargetError::Zombie(tgid));
         }
-        if !status.has_memory {
+        let stat = fs::read(format!("/proc/{tgid}/stat")).map_err(unreadable)?;
+        if is_kernel_thread(&stat) {
             return Err(TargetError::KernelThread(tgid));
         }
-        let pid = i32::try_from(tgid.get()).ok().and_then(Pid::from_raw);
-        let pid = pid.ok_or(TargetError::NoSuchProcess(tgid))?;
-        let pidfd =
-            pidfd_open(pid, PidfdFlags::empty()).map_err(|errno| unreadable(errno.into()))?;
         Ok(Self {
             tgid,
             name: status.name.to_owned(),
-            pidfd,
+            // Opening it fails for a mere thread, which has a better answer above.
+            pidfd: pidfd.map_err(|errno| unreadable(errno.into()))?,
         })
     }
 
@@ -116,8 +118,6 @@ pub(super) struct Status<'text> {
     pub(super) state: &'text str,
     pub(super) tgid: u32,
     pub(super) threads: u32,
-    /// Kernel threads have no memory of their own, and processes that have ended no longer.
-    pub(super) has_memory: bool,
 }
 
 impl<'text> Status<'text> {
@@ -133,7 +133,6 @@ impl<'text> Status<'text> {
                 "State" => status.state = value,
                 "Tgid" => status.tgid = value.parse().unwrap_or(0),
                 "Threads" => status.threads = value.parse().unwrap_or(0),
-                "VmSize" => status.has_memory = true,
                 _ => {}
             }
         }
@@ -141,11 +140,16 @@ impl<'text> Status<'text> {
     }
 
     pub(super) fn is_zombie(&self) -> bool {
-        // A process whose first thread has ended while others run is shown as a zombie too, and
-        // without its memory; its other threads can still be profiled, but nothing in this file
-        // can tell. The thread count can.
+        // A process whose first thread has ended while others run is shown as a zombie too; its
+        // other threads can still be profiled.
         self.state.starts_with(['Z', 'X']) && self.threads <= 1
     }
+}
+
+/// Whether `/proc/PID/stat` has `PF_KTHREAD` (`include/linux/sched.h`) among its flags.
+fn is_kernel_thread(stat: &[u8]) -> bool {
+    const PF_KTHREAD: u64 = 0x0020_0000;
+    stat_fields(stat, [9]).is_some_and(|[flags]| flags & PF_KTHREAD != 0)
 }
 
 /// The fields of `/proc/PID/stat` with these numbers, in ascending order (proc_pid_stat(5)).
@@ -183,14 +187,13 @@ mod tests {
 
     #[test]
     fn a_status_is_read_by_its_keys() {
-        let text = "Name:\tsh\nState:\tS (sleeping)\nTgid:\t42\nPid:\t42\nVmSize:\t 2888 kB\n\
+        let text = "Name:\tsh\nState:\tS (sleeping)\nTgid:\t42\nPid:\t42\n\
                     Threads:\t3\n";
         let expected = Status {
             name: "sh",
             state: "S (sleeping)",
             tgid: 42,
             threads: 3,
-            has_memory: true,
         };
         assert_eq!(Status::parse(text), expected);
         assert!(!Status::parse(text).is_zombie());

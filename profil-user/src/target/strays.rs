@@ -10,75 +10,137 @@ use super::{
 };
 use crate::profile::{ObjectId, Unresolved};
 
-/// Where strays belong, as far as it was known when they were first seen.
-#[derive(Debug)]
+/// Where strays belong, as far as it could be known when they were counted.
+#[derive(Debug, Default)]
 pub(crate) struct StrayBook {
-    homes: HashMap<(u32, u64), (ObjectId, u64)>,
-    target: u32,
+    stays: HashMap<StrayKey, Stay>,
+    /// Ticks at addresses that have come to show something else since.
+    moved: HashMap<(Home, u32), u64>,
     /// The mappings of the target as last read, for addresses that are seen too late. Not of the
     /// processes that it starts: there is no limit to their number.
     known: Vec<Mapping>,
 }
 
+/// An object and an address in it.
+type Home = (ObjectId, u64);
+
+/// What an address shows today, and which of its ticks are of today.
+#[derive(Debug)]
+struct Stay {
+    home: Home,
+    /// Ticks as of the last look.
+    counted: u64,
+    /// How many of them belong to what was there before.
+    before: u64,
+}
+
 impl StrayBook {
     /// Starts with the mappings of the target as they were at the start.
-    pub(crate) fn new(target: u32, mappings: Vec<Mapping>) -> Self {
+    pub(crate) fn new(mappings: Vec<Mapping>) -> Self {
         Self {
-            homes: HashMap::new(),
-            target,
             known: mappings,
+            ..Self::default()
         }
     }
 
-    /// Gives every stray that is new a home. The mappings of a process are read once for all of
-    /// its new strays; an address of the target whose mapping has gone meanwhile is looked up in
-    /// those of the time before.
-    pub(crate) fn settle(&mut self, strays: &[(StrayKey, u64)], objects: &mut Objects) {
-        let mut new: Vec<_> = strays
-            .iter()
-            .map(|(key, _)| (key.tgid, key.pc))
-            .filter(|place| !self.homes.contains_key(place))
-            .collect();
-        new.sort_unstable();
-        for places in new.chunk_by(|a, b| a.0 == b.0) {
-            self.settle_in(places[0].0, places, objects);
+    /// Gives every stray tick that is new a home, by the mappings of now: `target`'s are those
+    /// of `now`, any other process's are read once for all of its strays. Where an address shows
+    /// something else than at the last look, the ticks since then go to what is there now.
+    pub(crate) fn settle(
+        &mut self,
+        strays: &[(StrayKey, u64)],
+        (target, now): (u32, &io::Result<Vec<Mapping>>),
+        objects: &mut Objects,
+    ) {
+        let is_new = |&&(key, ticks): &&(StrayKey, u64)| {
+            self.stays.get(&key).is_none_or(|stay| stay.counted < ticks)
+        };
+        let mut new: Vec<_> = strays.iter().filter(is_new).copied().collect();
+        new.sort_unstable_by_key(|(key, _)| key.tgid);
+        for of_one in new.chunk_by(|a, b| a.0.tgid == b.0.tgid) {
+            let tgid = of_one[0].0.tgid;
+            if tgid == target {
+                self.settle_in(tgid, of_one, now, objects, &self.known.clone());
+            } else {
+                self.settle_in(tgid, of_one, &mappings::read(tgid), objects, &[]);
+            }
+        }
+        if let Ok(now) = now
+            && !now.is_empty()
+        {
+            self.known.clone_from(now);
         }
     }
 
-    fn settle_in(&mut self, tgid: u32, places: &[(u32, u64)], objects: &mut Objects) {
-        let (now, reason) = match mappings::read(tgid) {
-            Ok(now) if now.is_empty() => (now, Unresolved::ProcessEnded),
-            Ok(now) => (now, Unresolved::Unmapped),
-            Err(error) => (Vec::new(), reason_of(&error)),
+    fn settle_in(
+        &mut self,
+        tgid: u32,
+        strays: &[(StrayKey, u64)],
+        now: &io::Result<Vec<Mapping>>,
+        objects: &mut Objects,
+        known: &[Mapping],
+    ) {
+        let (now, reason) = match now {
+            Ok(now) if now.is_empty() => (&now[..], Unresolved::ProcessEnded),
+            Ok(now) => (&now[..], Unresolved::Unmapped),
+            Err(error) => (&[][..], reason_of(error)),
         };
-        let before: &[Mapping] = if tgid == self.target {
-            &self.known
-        } else {
-            &[]
-        };
-        for &(_, pc) in places {
-            let home = match find(&now, pc).or_else(|| find(before, pc)) {
-                Some(mapping) => {
-                    let object = objects.of_mapping(tgid, mapping);
-                    (object, objects.link_address(object, mapping, pc))
-                }
-                None => (objects.nowhere(reason), pc),
+        for &(key, ticks) in strays {
+            let mut home_in = |mappings| {
+                let mapping = find(mappings, key.pc)?;
+                let object = objects.of_mapping(tgid, mapping);
+                Some((object, objects.link_address(object, mapping, key.pc)))
             };
-            self.homes.insert((tgid, pc), home);
-        }
-        if tgid == self.target && !now.is_empty() {
-            self.known = now;
+            match (home_in(now), self.stays.get_mut(&key)) {
+                (Some(home), Some(stay)) => {
+                    if stay.home != home {
+                        *self.moved.entry((stay.home, key.mode)).or_default() +=
+                            stay.counted - stay.before;
+                        stay.before = stay.counted;
+                        stay.home = home;
+                    }
+                    stay.counted = ticks;
+                }
+                // Nothing is there any more: the ticks are of what was.
+                (None, Some(stay)) => stay.counted = ticks,
+                (home, None) => {
+                    let home = home
+                        .or_else(|| home_in(known))
+                        .unwrap_or_else(|| (objects.nowhere(reason), key.pc));
+                    self.stays.insert(
+                        key,
+                        Stay {
+                            home,
+                            counted: ticks,
+                            before: 0,
+                        },
+                    );
+                }
+            }
         }
     }
 
-    /// Where a stray belongs; `None` before [`StrayBook::settle`] has seen it.
-    pub(crate) fn home_of(&self, key: &StrayKey) -> Option<(ObjectId, u64)> {
-        self.homes.get(&(key.tgid, key.pc)).copied()
+    /// Every stray tick that was settled: its home, the number of its mode, and how many.
+    pub(crate) fn ticks(&self) -> impl Iterator<Item = (Home, u32, u64)> {
+        let today = self
+            .stays
+            .iter()
+            .map(|(key, stay)| (stay.home, key.mode, stay.counted - stay.before));
+        let moved = self
+            .moved
+            .iter()
+            .map(|(&(home, mode), &ticks)| (home, mode, ticks));
+        today.chain(moved).filter(|&(_, _, ticks)| ticks > 0)
     }
 
-    /// Forgets the mappings of the target: it has started another program.
-    pub(crate) fn forget(&mut self) {
-        self.known.clear();
+    /// The mappings of the target as last read.
+    pub(crate) fn known(&self) -> &[Mapping] {
+        &self.known
+    }
+
+    /// The target has started another program: these are its mappings.
+    pub(crate) fn restart(&mut self, mappings: Vec<Mapping>) {
+        self.known = mappings;
     }
 }
 
@@ -99,13 +161,15 @@ fn reason_of(error: &io::Error) -> Unresolved {
 
 #[cfg(test)]
 mod tests {
+    use std::{io, path::PathBuf};
+
     use profil_common::StrayKey;
 
     use super::StrayBook;
     use crate::{
         profile::{ObjectKind, Unresolved},
         target::{
-            mappings::{Backing, Mapping},
+            mappings::{self, Backing, FileId, FileMapping, Mapping},
             objects::Objects,
         },
     };
@@ -113,65 +177,103 @@ mod tests {
     /// No process is numbered so: the kernel's highest is 2^22.
     const NOBODY: u32 = 1 << 23;
 
-    fn stray(tgid: u32, pc: u64) -> (StrayKey, u64) {
-        (StrayKey { pc, tgid, mode: 0 }, 1)
+    fn stray(tgid: u32, pc: u64, ticks: u64) -> (StrayKey, u64) {
+        (StrayKey { pc, tgid, mode: 0 }, ticks)
+    }
+
+    fn anonymous() -> Mapping {
+        Mapping {
+            start: 0x1000,
+            end: 0x2000,
+            backing: Backing::Anonymous,
+        }
+    }
+
+    /// A file that cannot be opened is an object of its own all the same.
+    fn file(inode: u64) -> Mapping {
+        let id = FileId {
+            device: (0, 0),
+            inode,
+        };
+        let backing = Backing::File(FileMapping {
+            offset: 0,
+            id,
+            path: PathBuf::from(format!("/nowhere/{inode}")),
+        });
+        Mapping {
+            backing,
+            ..anonymous()
+        }
+    }
+
+    /// What was settled, by object: kinds and ticks in the order of the objects.
+    fn settled(book: &StrayBook, objects: &Objects) -> Vec<(ObjectKind, u64)> {
+        let mut ticks: Vec<_> = book
+            .ticks()
+            .map(|((object, _), _, ticks)| (object, ticks))
+            .collect();
+        ticks.sort_unstable();
+        ticks
+            .into_iter()
+            .map(|(object, ticks)| (objects.list()[object.index()].kind.clone(), ticks))
+            .collect()
     }
 
     #[test]
     fn code_of_this_process_has_a_home() {
         let pc = code_of_this_process_has_a_home as fn() as usize as u64;
-        let strays = [stray(std::process::id(), pc), stray(std::process::id(), 1)];
+        let this = std::process::id();
         let mut objects = Objects::default();
-        let mut book = StrayBook::new(std::process::id(), Vec::new());
-        book.settle(&strays, &mut objects);
-
-        let (object, _) = book.home_of(&strays[0].0).unwrap();
-        assert!(matches!(
-            objects.list()[object.index()].kind,
-            ObjectKind::File { .. }
-        ));
-        let (object, address) = book.home_of(&strays[1].0).unwrap();
-        assert_eq!(
-            objects.list()[object.index()].kind,
-            ObjectKind::Nowhere(Unresolved::Unmapped)
+        let mut book = StrayBook::new(Vec::new());
+        let now = mappings::read(this);
+        book.settle(
+            &[stray(this, pc, 1), stray(this, 1, 2)],
+            (this, &now),
+            &mut objects,
         );
-        assert_eq!(address, 1);
+        let settled = settled(&book, &objects);
+        assert!(matches!(settled[0], (ObjectKind::File { .. }, 1)));
+        assert_eq!(settled[1], (ObjectKind::Nowhere(Unresolved::Unmapped), 2));
     }
 
     #[test]
     fn a_process_that_has_ended_is_looked_up_in_what_was_known() {
-        let anonymous = Mapping {
-            start: 0x1000,
-            end: 0x2000,
-            backing: Backing::Anonymous,
-        };
-        let strays = [stray(NOBODY, 0x1fff), stray(NOBODY, 0x2000)];
+        let strays = [stray(NOBODY, 0x1fff, 1), stray(NOBODY, 0x2000, 2)];
         let mut objects = Objects::default();
-        let mut book = StrayBook::new(NOBODY, vec![anonymous]);
-        book.settle(&strays, &mut objects);
-
-        let kind = |index: usize| {
-            let (object, _) = book.home_of(&strays[index].0).unwrap();
-            objects.list()[object.index()].kind.clone()
-        };
-        assert_eq!(kind(0), ObjectKind::Anonymous);
-        assert_eq!(kind(1), ObjectKind::Nowhere(Unresolved::ProcessEnded));
+        let mut book = StrayBook::new(vec![anonymous()]);
+        let gone = Err(io::Error::from_raw_os_error(libc::ESRCH));
+        book.settle(&strays, (NOBODY, &gone), &mut objects);
+        let expected = [
+            (ObjectKind::Anonymous, 1),
+            (ObjectKind::Nowhere(Unresolved::ProcessEnded), 2),
+        ];
+        assert_eq!(settled(&book, &objects), expected);
     }
 
     #[test]
-    fn a_home_once_found_is_kept() {
-        let anonymous = Mapping {
-            start: 0x1000,
-            end: 0x2000,
-            backing: Backing::Anonymous,
-        };
-        let strays = [stray(NOBODY, 0x1000)];
+    fn an_address_that_shows_something_else_keeps_what_it_had() {
         let mut objects = Objects::default();
-        let mut book = StrayBook::new(NOBODY, vec![anonymous]);
-        book.settle(&strays, &mut objects);
-        let home = book.home_of(&strays[0].0);
-        book.forget();
-        book.settle(&strays, &mut objects);
-        assert_eq!(book.home_of(&strays[0].0), home);
+        let mut book = StrayBook::new(Vec::new());
+        let mut look = |book: &mut StrayBook, ticks, now: Vec<Mapping>| {
+            book.settle(
+                &[stray(NOBODY, 0x1800, ticks)],
+                (NOBODY, &Ok(now)),
+                &mut objects,
+            );
+        };
+        look(&mut book, 5, vec![file(1)]);
+        look(&mut book, 5, vec![file(2)]);
+        look(&mut book, 7, vec![file(2)]);
+        look(&mut book, 10, Vec::new());
+        look(&mut book, 20, vec![file(1)]);
+        let ticks: Vec<_> = settled(&book, &objects)
+            .into_iter()
+            .map(|(_, ticks)| ticks)
+            .collect();
+        // 5 and then 10 of the first; 2 of the second, and 3 when nothing was there any more.
+        assert_eq!(ticks.iter().sum::<u64>(), 20);
+        let mut sorted = ticks;
+        sorted.sort_unstable();
+        assert_eq!(sorted, [5, 5, 10]);
     }
 }

@@ -30,7 +30,8 @@ pub(crate) fn list(tgid: Tgid) -> io::Result<Vec<u32>> {
                 tids.push(tid);
             }
         }
-        let status = fs::read_to_string(format!("/proc/{tgid}/status"))?;
+        let status = fs::read(format!("/proc/{tgid}/status"))?;
+        let status = String::from_utf8_lossy(&status);
         let complete = tids.len() >= Status::parse(&status).threads as usize;
         if tids.len() >= longest.len() {
             longest = tids;

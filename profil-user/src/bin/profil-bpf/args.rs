@@ -129,9 +129,10 @@ fn parse_pid(text: &str) -> Result<Tgid, String> {
 }
 
 fn parse_duration(text: &str) -> Result<Duration, String> {
-    let duration = match text.parse() {
-        Ok(seconds) => Duration::from_secs(seconds),
-        Err(_) => humantime::parse_duration(text)
+    let plain: Option<f64> = text.parse().ok();
+    let duration = match plain.map(Duration::try_from_secs_f64) {
+        Some(Ok(duration)) => duration,
+        _ => humantime::parse_duration(text)
             .map_err(|error| format!("{error}; try 10s, 500ms or 2m"))?,
     };
     if duration.is_zero() {
@@ -156,9 +157,10 @@ mod tests {
     #[test]
     fn a_plain_number_is_seconds() {
         assert_eq!(parse_duration("10"), Ok(Duration::from_secs(10)));
+        assert_eq!(parse_duration("0.5"), Ok(Duration::from_millis(500)));
         assert_eq!(parse_duration("10s"), Ok(Duration::from_secs(10)));
         assert_eq!(parse_duration("1m 30s"), Ok(Duration::from_secs(90)));
-        for text in ["", "0", "0s", "-1", "abc", "10 parsecs"] {
+        for text in ["", "0", "0s", "-1", "abc", "10 parsecs", "inf", "nan"] {
             parse_duration(text).unwrap_err();
         }
     }

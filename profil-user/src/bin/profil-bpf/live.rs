@@ -46,7 +46,8 @@ fn show_all(mut snapshots: watch::Receiver<Snapshot>) {
     };
     let mut screen = Screen::default();
     let mut symbolizer = Symbolizer::new();
-    screen.show(&["profiling; Ctrl-C ends it and prints the profile".to_owned()]);
+    let welcome = "profiling; Ctrl-C ends it and prints the profile";
+    screen.show(&[shorten(welcome, columns())]);
     while runtime.block_on(snapshots.changed()).is_ok() {
         let Some(taken) = snapshots.borrow_and_update().clone() else {
             continue;

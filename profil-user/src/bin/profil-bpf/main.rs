@@ -3,6 +3,7 @@
 mod args;
 mod live;
 mod run;
+mod signals;
 mod talk;
 
 use std::process::ExitCode;

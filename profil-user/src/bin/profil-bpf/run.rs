@@ -3,6 +3,7 @@
 use std::{
     future::pending,
     io::{self, IsTerminal as _, Write as _},
+    thread,
     time::Duration,
 };
 
@@ -12,9 +13,9 @@ use profil_user::{
     export::{Output, text},
     symbolize::{Function, Symbolizer, functions},
 };
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::{runtime::Runtime, sync::oneshot};
 
-use crate::{args::Plan, live::LiveView, talk};
+use crate::{args::Plan, live::LiveView, signals::Signals, talk};
 
 /// Functions listed on a terminal; a pipe or a file gets all.
 const ROWS_ON_TERMINAL: usize = 40;
@@ -23,91 +24,114 @@ pub(crate) fn run(plan: Plan) -> anyhow::Result<()> {
     if plan.options.kernel_log {
         talk::listen_to_kernel();
     }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the event loop")?;
+    // Before anything is opened that a signal would leave behind.
+    let mut signals = runtime
+        .block_on(async { Signals::listen() })
+        .context("cannot listen for signals")?;
     let outputs = plan
         .outputs
         .into_iter()
         .map(Output::open)
         .collect::<Result<Vec<_>, _>>()?;
     let session = Session::attach(&plan.options)?;
-    let taken = take(session, plan.duration)?;
-
-    let mut symbolizer = Symbolizer::new();
-    symbolizer.look_up(&taken);
-    let functions = functions(&taken, &symbolizer);
-    write_all(outputs, &taken.profile, &functions)
+    let taken = take(&runtime, session, &mut signals, plan.duration)?;
+    let functions = name(&runtime, &taken, &mut signals);
+    write_all(outputs, &taken.profile, &functions, signals)
 }
 
 /// Runs a session until the target ends, a signal asks for the end, or the time is up.
-fn take(session: Session, duration: Option<Duration>) -> anyhow::Result<Taken> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("cannot start the event loop")?;
+fn take(
+    runtime: &Runtime,
+    session: Session,
+    signals: &mut Signals,
+    duration: Option<Duration>,
+) -> anyhow::Result<Taken> {
     let view = io::stderr()
         .is_terminal()
         .then(|| LiveView::start(session.snapshots()));
+    let time_is_up = async {
+        match duration {
+            Some(duration) => tokio::time::sleep(duration).await,
+            None => pending().await,
+        }
+    };
     let result = runtime.block_on(async {
-        let stop = until_told(duration).context("cannot listen for signals")?;
-        Ok(session.run(stop).await?)
+        let stop = async {
+            tokio::select! {
+                () = signals.next() => {}
+                () = time_is_up => {}
+            }
+        };
+        session.run(stop).await
     });
     if let Some(view) = view {
         view.end();
     }
-    result
+    Ok(result?)
 }
 
-/// Completes at Ctrl-C, SIGTERM or a closed terminal, or after `duration`.
-fn until_told(duration: Option<Duration>) -> io::Result<impl Future<Output = ()>> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut hang_up = signal(SignalKind::hangup())?;
-    Ok(async move {
-        let time_is_up = async {
-            match duration {
-                Some(duration) => tokio::time::sleep(duration).await,
-                None => pending().await,
-            }
-        };
+/// Looks up names, on a thread of its own: they can take long, or even bring the thread down,
+/// and neither may cost the profile. A signal meanwhile ends the wait, and leaves addresses.
+fn name(runtime: &Runtime, taken: &Taken, signals: &mut Signals) -> Vec<Function> {
+    let (send, receive) = oneshot::channel();
+    let looked_up = taken.clone();
+    thread::spawn(move || {
+        let mut symbolizer = Symbolizer::new();
+        symbolizer.look_up(&looked_up);
+        // Nobody waits any more after a signal.
+        let _ = send.send(functions(&looked_up, &symbolizer));
+    });
+    let named = runtime.block_on(async {
         tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hang_up.recv() => {}
-            () = time_is_up => {}
+            named = receive => named.ok(),
+            () = signals.next() => None,
         }
-    })
+    });
+    named.unwrap_or_else(|| functions(taken, &Symbolizer::new()))
 }
 
-/// Writes every output, also when one of them fails; the first failure is the result.
+/// Writes every output, also when one of them fails; the first failure is the result. Files come
+/// first: standard output can be a pipe that nobody reads.
 fn write_all(
     outputs: Vec<Output>,
     profile: &Profile,
     functions: &[Function],
+    signals: Signals,
 ) -> anyhow::Result<()> {
-    let mut first_failure = Ok(());
-    let mut keep = |result: anyhow::Result<()>| match (&first_failure, result) {
-        // A reader that has gone must not hide a file that could not be written.
-        (Err(earlier), Err(later)) if talk::is_broken_pipe(earlier) => first_failure = Err(later),
-        (Ok(()), result) => first_failure = result,
-        (Err(_), Ok(())) => {}
-        (Err(_), Err(later)) => talk::error(&later),
+    let mut failures = Vec::new();
+    let mut notes = Vec::new();
+    let (to_stdout, files): (Vec<_>, Vec<_>) = outputs.into_iter().partition(Output::is_stdout);
+    for output in files {
+        match output.write(profile, functions) {
+            Ok(note) => notes.extend(note),
+            Err(error) => failures.push(error.into()),
+        }
+    }
+    // What is left can be seen: whoever does not want it can stop it.
+    signals.stop_listening();
+    let shown = match to_stdout.into_iter().next() {
+        Some(output) => output
+            .write(profile, functions)
+            .map(|_| ())
+            .map_err(Into::into),
+        None => report(profile, functions).context("cannot write the report"),
     };
-    let to_stdout = outputs.iter().any(Output::is_stdout);
-    for output in outputs {
-        keep(
-            output
-                .write(profile, functions)
-                .map_err(Into::into)
-                .map(|note| {
-                    if let Some(note) = note {
-                        talk::note(&note);
-                    }
-                }),
-        );
+    failures.extend(shown.err());
+    for note in notes {
+        talk::note(&note);
     }
-    if !to_stdout {
-        keep(report(profile, functions).context("cannot write the report"));
+    // A reader that has gone must not hide a file that could not be written.
+    failures.sort_by_key(talk::is_broken_pipe);
+    let mut failures = failures.into_iter();
+    let first = failures.next();
+    for other in failures {
+        talk::error(&other);
     }
-    first_failure
+    first.map_or(Ok(()), Err)
 }
 
 /// The flat profile on standard output.

@@ -1,30 +1,31 @@
 //! Every word that goes to standard error: errors with their causes and hints, notes, the log.
 
-#![expect(
-    clippy::print_stderr,
-    reason = "this is the place that talks to the person"
-)]
-
 use std::{
     error::Error as _,
-    io::{self, ErrorKind},
+    io::{self, ErrorKind, Write as _},
 };
 
 use profil_user::{LoadError, StartError};
 
+/// Writes a line to standard error. That it cannot be written (a terminal that was closed, a full
+/// disk) is no reason to lose a profile: `eprintln!` would panic.
+fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
 /// Prints an error: what was tried, what the system said, what to do next.
 pub(crate) fn error(error: &anyhow::Error) {
-    eprintln!("profil-bpf: {}", one_line(error));
+    say(&format!("profil-bpf: {}", one_line(error)));
     if let Some(hint) = error
         .downcast_ref::<StartError>()
         .and_then(StartError::hint)
     {
-        eprintln!("  hint: {hint}");
+        say(&format!("  hint: {hint}"));
     }
     if std::env::var_os("RUST_BACKTRACE").is_some()
         && let Some(log) = verifier_log(error)
     {
-        eprintln!("{log}");
+        say(&log);
     }
 }
 
@@ -62,7 +63,7 @@ fn verifier_log(error: &anyhow::Error) -> Option<String> {
 /// Prints something that a person should know.
 pub(crate) fn note(text: &str) {
     for line in text.lines() {
-        eprintln!("profil-bpf: {line}");
+        say(&format!("profil-bpf: {line}"));
     }
 }
 
@@ -84,7 +85,7 @@ impl log::Log for KernelLog {
 
     fn log(&self, record: &log::Record<'_>) {
         if record.target().starts_with("profil_ebpf") {
-            eprintln!("profil-bpf: kernel: {}", record.args());
+            say(&format!("profil-bpf: kernel: {}", record.args()));
         }
     }
 

@@ -1,0 +1,82 @@
+//! Signals that ask for the end.
+
+use std::{fs, io};
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Ctrl-C, SIGTERM and a closed terminal, from the moment when they are listened to. Those that
+/// the process was started to ignore (nohup(1), jobs in the background) stay ignored.
+pub(crate) struct Signals {
+    interrupt: Option<Signal>,
+    terminate: Option<Signal>,
+    hang_up: Option<Signal>,
+}
+
+impl Signals {
+    /// Listens, inside an event loop.
+    pub(crate) fn listen() -> io::Result<Self> {
+        let ignored = fs::read_to_string("/proc/self/status")
+            .ok()
+            .and_then(|status| ignored_in(&status))
+            .unwrap_or(0);
+        let listen = |kind: SignalKind| {
+            let is_ignored = ignored >> (kind.as_raw_value() - 1) & 1 == 1;
+            (!is_ignored).then(|| signal(kind)).transpose()
+        };
+        Ok(Self {
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+            hang_up: listen(SignalKind::hangup())?,
+        })
+    }
+
+    /// Completes when the next one arrives, or has arrived since the last call.
+    pub(crate) async fn next(&mut self) {
+        tokio::select! {
+            () = arrives(&mut self.interrupt) => {}
+            () = arrives(&mut self.terminate) => {}
+            () = arrives(&mut self.hang_up) => {}
+        }
+    }
+
+    /// Ends the listening: from now on Ctrl-C and SIGTERM end the process at once.
+    pub(crate) fn stop_listening(self) {
+        for (listened, kind) in [
+            (self.interrupt.is_some(), SignalKind::interrupt()),
+            (self.terminate.is_some(), SignalKind::terminate()),
+        ] {
+            if listened {
+                // SAFETY: the default action is no code of ours.
+                unsafe { libc::signal(kind.as_raw_value(), libc::SIG_DFL) };
+            }
+        }
+    }
+}
+
+async fn arrives(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// The set of ignored signals in the text of `/proc/self/status`: bit 0 is signal 1.
+fn ignored_in(status: &str) -> Option<u64> {
+    let set = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))?;
+    u64::from_str_radix(set.trim(), 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ignored_in;
+
+    #[test]
+    fn ignored_signals_are_a_set_of_bits() {
+        assert_eq!(ignored_in("SigIgn:\t0000000000000001\n"), Some(1));
+        assert_eq!(ignored_in("SigBlk:\t0000000000000001\n"), None);
+    }
+}
