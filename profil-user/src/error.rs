@@ -37,7 +37,7 @@ pub enum StartError {
         source: io::Error,
     },
     /// Our own PID namespace cannot be told.
-    #[error("cannot tell which PID namespace this is")]
+    #[error("cannot tell the process numbers of this PID namespace")]
     PidNamespace(#[source] io::Error),
     /// The memory budget is too small.
     #[error(transparent)]

@@ -4,7 +4,7 @@
 //! stands beside a peer or a floor that was measured in the same run, because nanoseconds of one
 //! machine mean little on another. Nothing is asserted here: it measures and reports.
 //!
-//! The rest is what they share: a [`worker`] does the same work over and over, [`profilers`] are
+//! The rest is what they share: a [`worker`] notices what is taken from it, [`profilers`] are
 //! attached to it, [`empty`] is the cheapest program that an event can have, [`fdinfo`], [`maps`]
 //! and [`account`] are what the kernel tells about others, [`cpus`] keeps the two sides apart,
 //! [`sample`] condenses, [`figure`] prints.

@@ -27,14 +27,6 @@ impl Sample {
         }
     }
 
-    /// The mean of the middle half: as deaf to what disturbs a few readings as the median, and
-    /// finer where a reading is a whole number of ticks.
-    pub(crate) fn middle_mean(&self) -> f64 {
-        let cut = self.0.len() / 4;
-        let half = &self.0[cut..self.0.len() - cut];
-        half.iter().sum::<f64>() / half.len() as f64
-    }
-
     /// The readings between which the middle half lies.
     pub(crate) fn quartiles(&self) -> (f64, f64) {
         let cut = self.0.len() / 4;
@@ -57,11 +49,6 @@ mod tests {
     fn the_middle_is_where_it_should_be() {
         assert_eq!(Sample::of([3.0, 1.0, 2.0]).median(), 2.0);
         assert_eq!(Sample::of([4.0, 1.0, 2.0, 3.0]).median(), 2.5);
-        assert_eq!(
-            Sample::of([100.0, 1.0, 2.0, 4.0, 6.0, 0.0, 3.0, 90.0]).middle_mean(),
-            3.75
-        );
-        assert_eq!(Sample::of([7.0]).middle_mean(), 7.0);
         assert_eq!(Sample::of([2.0, 9.0, 1.0]).quartiles(), (1.0, 9.0));
         assert_eq!(Sample::of([5.0, 2.0, 9.0, 1.0]).quartiles(), (2.0, 5.0));
     }

@@ -12,8 +12,8 @@ use crate::{
     worker::Worker,
 };
 
-const ROUNDS: usize = 20;
-const STRETCH: Duration = Duration::from_millis(300);
+const ROUNDS: usize = 15;
+const STRETCH: Duration = Duration::from_millis(400);
 
 /// Takes the figure.
 pub(crate) fn measure(_machine: &Machine, cpus: &Cpus, report: &mut Report) {

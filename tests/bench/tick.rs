@@ -23,7 +23,7 @@ const RATE: u32 = 20_000;
 const PERIOD_NS: u32 = 1_000_000_000 / RATE;
 
 const ROUNDS: usize = 10;
-const STRETCH: Duration = Duration::from_millis(300);
+const STRETCH: Duration = Duration::from_millis(400);
 
 /// Takes both figures.
 pub(crate) fn measure(machine: &Machine, cpus: &Cpus, report: &mut Report) {

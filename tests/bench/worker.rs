@@ -1,11 +1,15 @@
-//! A busy process that does the same work over and over, and says how long each unit took.
+//! A busy process that does nothing but look at the clock, and so sees what is taken from it.
 //!
-//! It is this same program, started again. One process serves a whole measurement, so that its
-//! addresses are the same whatever is attached to it.
+//! Where two looks are further apart than looks are, something else ran on the CPU: an interrupt
+//! with a tick, for example. The sum of these gaps is its slow-down. That is finer than to time a
+//! fixed amount of work: a processor changes its speed by about as much as a tick costs, and gaps
+//! do not care. It does not see what a tick costs afterwards, in cold caches.
+//!
+//! The worker is this same program, started again. One process serves a whole measurement, so
+//! that its addresses are the same whatever is attached to it.
 
 use std::{
     env,
-    hint::black_box,
     io::{self, BufRead as _, BufReader, Write as _},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     time::{Duration, Instant},
@@ -18,7 +22,10 @@ pub(crate) const ARGUMENT: &str = "--work";
 
 /// How long a unit of work takes: some ticks at the default rate, and short enough to fit
 /// between other processes' turns.
-const UNIT: Duration = Duration::from_millis(8);
+const UNIT: Duration = Duration::from_millis(20);
+
+/// How many times as far apart as usual two looks must be to be a gap.
+const GAP: u32 = 8;
 
 /// Marks a unit during which something else ran on the CPU.
 const DISTURBED: char = '!';
@@ -57,7 +64,7 @@ impl Worker {
             child,
             disturbed: 0,
         };
-        // The first units also find out how much work fits.
+        // It answers once it has found out how far apart looks are.
         worker.units(1);
         worker
     }
@@ -67,8 +74,8 @@ impl Worker {
         self.child.id()
     }
 
-    /// Lets it work for about `time`. Returns the wall time of a unit, in nanoseconds: the mean
-    /// of the middle half of those units during which nothing else ran on its CPU.
+    /// Lets it work for about `time`. Returns by what factor that took longer than undisturbed:
+    /// the median of those units during which no other process ran on its CPU.
     ///
     /// # Panics
     ///
@@ -79,17 +86,17 @@ impl Worker {
             let units = self.units(count);
             let alone: Vec<_> = units
                 .iter()
-                .filter_map(|&(ns, alone)| alone.then_some(ns))
+                .filter_map(|&(factor, alone)| alone.then_some(factor))
                 .collect();
             if alone.len() > count / 2 {
-                return Sample::of(alone).middle_mean();
+                return Sample::of(alone).median();
             }
         }
         self.disturbed += 1;
-        Sample::of(self.units(count).into_iter().map(|(ns, _)| ns)).middle_mean()
+        Sample::of(self.units(count).into_iter().map(|(factor, _)| factor)).median()
     }
 
-    /// By what factor a unit takes longer while that is attached which `attach` attaches to the
+    /// By what factor work takes longer while that is attached which `attach` attaches to the
     /// worker: beside the worker alone, before and after.
     ///
     /// # Panics
@@ -120,7 +127,7 @@ impl Worker {
         })
     }
 
-    /// The wall time of units, in nanoseconds, and whether the worker was alone.
+    /// By what factor units took longer, and whether no other process ran.
     fn units(&mut self, count: usize) -> Vec<(f64, bool)> {
         let mut line = String::new();
         writeln!(self.input, "{count}")
@@ -141,23 +148,19 @@ impl Drop for Worker {
 }
 
 fn parse(unit: &str) -> Option<(f64, bool)> {
-    let ns = unit.trim_end_matches(DISTURBED);
-    Some((ns.parse().ok()?, ns.len() == unit.len()))
+    let factor = unit.trim_end_matches(DISTURBED);
+    Some((factor.parse().ok()?, factor.len() == unit.len()))
 }
 
 /// The worker's own side: for every line with a number, that many units. Ends with its input.
 pub(crate) fn work() {
-    let mut iterations = None;
+    let step = usual_step();
     for line in io::stdin().lines().map_while(Result::ok) {
         let count: usize = line.trim().parse().unwrap_or(0);
-        let iterations = *iterations.get_or_insert_with(calibrate);
         let mut answer = String::new();
         for _ in 0..count {
             let switches = involuntary_switches();
-            let start = Instant::now();
-            spin(iterations);
-            let took = start.elapsed();
-            answer += &took.as_nanos().to_string();
+            answer += &unit(step).to_string();
             if involuntary_switches() != switches {
                 answer.push(DISTURBED);
             }
@@ -167,27 +170,33 @@ pub(crate) fn work() {
     }
 }
 
-/// How many iterations fill a unit.
-fn calibrate() -> u64 {
-    const PROBE: u64 = 1_000_000;
-    let quickest = (0..20)
-        .map(|_| {
-            let start = Instant::now();
-            spin(PROBE);
-            start.elapsed()
-        })
-        .min()
-        .expect("more than none");
-    (UNIT.div_duration_f64(quickest) * PROBE as f64) as u64
+/// How far apart two looks at the clock are.
+fn usual_step() -> Duration {
+    let mut last = Instant::now();
+    let steps = (0..10_000).map(|_| {
+        let now = Instant::now();
+        let step = now - last;
+        last = now;
+        step.as_nanos() as f64
+    });
+    Duration::from_nanos(Sample::of(steps).median() as u64).max(Duration::from_nanos(1))
 }
 
-/// Work in registers alone.
-#[inline(never)]
-fn spin(iterations: u64) {
-    let mut x = 1_u64;
-    for _ in 0..iterations {
-        x = black_box(x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+/// Looks at the clock for a while. Returns how much longer that was than the time without gaps.
+fn unit(step: Duration) -> f64 {
+    let gap = step * GAP;
+    let start = Instant::now();
+    let (mut last, mut lost) = (start, Duration::ZERO);
+    while last - start < UNIT {
+        let now = Instant::now();
+        let since = now - last;
+        if since > gap {
+            lost += since - step;
+        }
+        last = now;
     }
+    let all = last - start;
+    all.div_duration_f64(all - lost)
 }
 
 /// How often the scheduler took the CPU away from this thread.

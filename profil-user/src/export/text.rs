@@ -148,6 +148,10 @@ pub fn note_text(profile: &Profile, note: &Note) -> String {
              when a program with other privileges is started",
             *used_ns as f64 / 1e9
         ),
+        Note::OtherNamespace { ticks } => format!(
+            "{ticks} ticks are of processes in another PID namespace (a container inside this \
+             one); profile them from inside it, or from the host"
+        ),
         Note::ShortOfTaskTicks => "far fewer ticks than were due: threads and processes that \
                                    run for less than one period in all are never seen; a higher \
                                    --rate sees more of them, and --clock cpu sees such threads; \

@@ -255,6 +255,13 @@ impl PidNamespace {
 
     /// The namespace that this process is in.
     pub(crate) fn own() -> io::Result<Self> {
+        // A /proc of another namespace would give us numbers that mean other processes here.
+        let in_proc = fs::read_link("/proc/self")?;
+        if in_proc.as_os_str() != std::process::id().to_string().as_str() {
+            return Err(io::Error::other(
+                "/proc belongs to another PID namespace; mount one of this namespace",
+            ));
+        }
         let metadata = fs::metadata("/proc/self/ns/pid")?;
         if metadata.ino() == Self::INITIAL_INODE {
             return Ok(Self {

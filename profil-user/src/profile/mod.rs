@@ -96,6 +96,12 @@ pub enum Note {
         /// How much, in nanoseconds.
         used_ns: u64,
     },
+    /// Ticks of processes in another PID namespace than ours, which the kernel will not number
+    /// for us.
+    OtherNamespace {
+        /// How many ticks.
+        ticks: u64,
+    },
     /// A clock that follows threads saw far fewer ticks than were due.
     ShortOfTaskTicks,
     /// A clock that follows CPUs saw far fewer or more ticks than were due.

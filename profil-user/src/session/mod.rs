@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use profil_common::{Mode, Settings};
+use profil_common::{Mode, Outcome, Settings};
 use tokio::{
     io::{Interest, unix::AsyncFd},
     sync::watch,
@@ -86,13 +86,13 @@ impl Session {
         // What is wrong for everybody comes before what is wrong for this user.
         check_rate(options.rate)?;
         raise_descriptor_limit();
+        let namespace = PidNamespace::own().map_err(StartError::PidNamespace)?;
         let process = Process::find(options.target)?;
         let missing = missing_capabilities();
         if !missing.is_empty() {
             return Err(StartError::Privileges(missing));
         }
         let tgid = options.target.get();
-        let namespace = PidNamespace::own().map_err(StartError::PidNamespace)?;
 
         let mut notes = Vec::new();
         let image = ImageWatch::new(tgid);
@@ -320,6 +320,10 @@ impl Session {
             notes.push(Note::Unseen {
                 used_ns: used_ns - due_ns,
             });
+        }
+        let foreign = balance.of(Outcome::NoTgid);
+        if foreign > 0 {
+            notes.push(Note::OtherNamespace { ticks: foreign });
         }
         if balance.is_short() {
             notes.push(match self.clock.follows() {
