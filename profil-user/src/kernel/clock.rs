@@ -4,6 +4,7 @@ use std::{
     fs, io,
     os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd},
     os::unix::fs::MetadataExt as _,
+    thread::{self, JoinHandle},
 };
 
 use perf_event_open_sys::{
@@ -184,6 +185,32 @@ fn attach(event: &OwnedFd, program: BorrowedFd<'_>) -> Result<(), ClockError> {
         return Err(ClockError::Attach(io::Error::last_os_error()));
     }
     Ok(())
+}
+
+/// The machine's first event on a task, opened beside the rest of the start.
+///
+/// It makes the kernel switch its scheduler hooks on and wait until every CPU has seen that, some
+/// 20 ms (`perf_sched_events` in `kernel/events/core.c`). While this event lives, further ones
+/// are opened at once.
+pub(crate) struct WarmUp(Option<JoinHandle<io::Result<OwnedFd>>>);
+
+impl WarmUp {
+    /// Starts to open it, on a thread of its own, which it follows and which ends at once.
+    pub(crate) fn begin(rate: Rate) -> Self {
+        const THIS_THREAD: u32 = 0;
+        let thread =
+            thread::Builder::new().spawn(move || open_event(rate, Subject::Task(THIS_THREAD)));
+        Self(thread.ok())
+    }
+}
+
+impl Drop for WarmUp {
+    fn drop(&mut self) {
+        if let Some(thread) = self.0.take() {
+            // If it could not be opened, the real ones say so.
+            let _ = thread.join();
+        }
+    }
 }
 
 /// What one event follows.

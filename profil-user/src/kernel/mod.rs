@@ -6,7 +6,7 @@ mod object;
 mod probe;
 
 pub use clock::ClockError;
-pub(crate) use clock::{Clock, Follows, PidNamespace};
+pub(crate) use clock::{Clock, Follows, PidNamespace, WarmUp};
 pub(crate) use maps::Counters;
 pub use maps::CountersError;
 pub use object::LoadError;

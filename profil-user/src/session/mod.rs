@@ -20,7 +20,7 @@ use tokio::{
 use crate::{
     drain::{Batch, Drain},
     error::{RunError, StartError},
-    kernel::{Clock, Follows, KernelHalf, LoadPlan, PidNamespace, missing_capabilities},
+    kernel::{Clock, Follows, KernelHalf, LoadPlan, PidNamespace, WarmUp, missing_capabilities},
     options::{ClockScope, Options, Rate},
     profile::{Balance, Count, Note, ObjectId, Profile},
     target::{self, ImageWatch, Layout, ObjectFile, Objects, Process, StrayBook},
@@ -92,6 +92,7 @@ impl Session {
         if !missing.is_empty() {
             return Err(StartError::Privileges(missing));
         }
+        let _until_attached = WarmUp::begin(options.rate);
         let tgid = options.target.get();
 
         let mut notes = Vec::new();
