@@ -10,10 +10,6 @@ pub const MAX_REGIONS: u32 = 4096;
 /// verifier can see.
 pub const SEARCH_STEPS: u32 = MAX_REGIONS.ilog2() + 1;
 
-/// Bytes of the log ring buffer while diagnostics are off: the smallest that every page size
-/// allows. Nothing is written to it then, but a map cannot be left out of a loaded object.
-pub const IDLE_LOG_BYTES: u32 = 64 * 1024;
-
 /// Bins whose use is noted together: as many 8-byte counters as fill the smallest page there is,
 /// so that what was never used is never even mapped by the reader.
 pub const BINS_PER_PAGE: u32 = 512;

@@ -10,6 +10,12 @@ use std::{
 
 use profil_tests::{Profiler, claim_machine, places, report::Report, require_programs};
 
+/// A function that keeps a CPU busy for a while, in C.
+const SPIN: &str = "
+    volatile unsigned long sum;
+    void spin(void) { for (int i = 0; i < 1000000; i++) sum += i; }
+";
+
 /// Ticks per second.
 const RATE: u32 = 997;
 
@@ -137,13 +143,13 @@ fn any_number_of_regions_can_be_loaded() {
     let _machine = claim_machine!();
     require_programs!("cc");
     let dir = places::public_dir();
-    let source = "
+    let includes = "
         #include <sys/mman.h>
         #include <fcntl.h>
         #include <stdio.h>
         #include <stdlib.h>
-        volatile unsigned long sum;
-        void spin(void) { for (int i = 0; i < 1000000; i++) sum += i; }
+    ";
+    let main = "
         int main(int count, char **arguments) {
             int file = open(arguments[0], O_RDONLY);
             for (int left = atoi(arguments[1]); left > 0; left--) {
@@ -153,7 +159,8 @@ fn any_number_of_regions_can_be_loaded() {
             for (;;) spin();
         }
     ";
-    let program = cc(dir.path(), "many", source, &["-D_GNU_SOURCE", "-x", "c"]);
+    let source = format!("{includes}{SPIN}{main}");
+    let program = cc(dir.path(), "many", &source, &["-D_GNU_SOURCE", "-x", "c"]);
     for count in ["1", "700", "900", "1100", "4000", "6000"] {
         let target = Target::start(&program, &[Path::new(count)]);
         sleep(Duration::from_millis(300));
@@ -171,12 +178,8 @@ fn a_clock_on_the_cpus_sees_the_same() {
     let _machine = claim_machine!();
     require_programs!("cc");
     let dir = places::public_dir();
-    let source = "
-        volatile unsigned long sum;
-        void spin(void) { for (int i = 0; i < 1000000; i++) sum += i; }
-        int main(void) { for (;;) spin(); }
-    ";
-    let program = cc(dir.path(), "busy", source, &["-x", "c"]);
+    let source = format!("{SPIN} int main(void) {{ for (;;) spin(); }}");
+    let program = cc(dir.path(), "busy", &source, &["-x", "c"]);
     let target = Target::start(&program, &[]);
     sleep(Duration::from_millis(100));
     let report = target.profile(&["-d", "3s", "--clock", "cpu"]);

@@ -75,7 +75,9 @@ pub(crate) fn add_steps(
                     "--package",
                     "profil-tests",
                 ]);
-                command.args(["--lib", "--test", "program"]).args(filter);
+                command
+                    .args(["--lib", "--bins", "--test", "program"])
+                    .args(filter);
                 command.envs([skips.variable()]);
                 counts.run(command.envs(binary_under_test(built.as_deref())?))
             });

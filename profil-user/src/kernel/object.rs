@@ -8,10 +8,7 @@ use aya::{
     programs::{PerfEvent, ProgramError},
 };
 use aya_log::EbpfLogger;
-use profil_common::{
-    Region, Settings, SystemPc,
-    limits::{BINS_PER_PAGE, IDLE_LOG_BYTES},
-};
+use profil_common::{Region, Settings, SystemPc, limits::BINS_PER_PAGE};
 
 use super::maps::{Counters, CountersError, memory_of};
 
@@ -22,6 +19,10 @@ static OBJECT: &[u8] = include_bytes_aligned!("../../bpf/profil-aarch64.bpf.o");
 
 /// The program's name in the object, and the beginning of it in the kernel's list of programs.
 const PROGRAM: &str = "profil_tick";
+
+/// Bytes of the log ring buffer while diagnostics are off: the smallest that every page size
+/// allows. Nothing is written to it then, but a map cannot be left out of a loaded object.
+const IDLE_LOG_BYTES: u32 = 64 * 1024;
 
 /// What the kernel half has to know before the first tick.
 pub(crate) struct LoadPlan<'a> {

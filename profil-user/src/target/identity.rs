@@ -8,7 +8,8 @@ use super::process::stat_fields;
 ///
 /// Exec makes a new address space. Where its code and its stack start is in `/proc/PID/stat`, and
 /// its executable's inode behind `/proc/PID/exe`; all are cheap to read at every drain. Who may
-/// not trace the process (no CAP_SYS_PTRACE) is shown the same zeros always, and cannot notice.
+/// not trace the process (no CAP_SYS_PTRACE) is always shown the same, and learns of exec only by
+/// the mappings, at the next drain.
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) struct ImageWatch {
     tgid: u32,

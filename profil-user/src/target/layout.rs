@@ -136,8 +136,9 @@ impl Layout {
             text.push(range);
             text.sort_unstable();
         }
-        if width > TEXT_BYTES_PER_BIN {
-            self.notes.push(Note::Coarsened { object, width });
+        let note = Note::Coarsened { object, width };
+        if width > TEXT_BYTES_PER_BIN && !self.notes.contains(&note) {
+            self.notes.push(note);
         }
     }
 
@@ -159,7 +160,10 @@ impl Layout {
     pub(crate) fn retire_missing(&mut self, today: &[Mapping]) -> Vec<(usize, ObjectId)> {
         let mut gone = Vec::new();
         for (index, home) in self.homes.iter_mut().enumerate() {
-            if !home.retired && !today.iter().any(|mapping| mapping.shows(&home.mapping)) {
+            // Both are in the order of addresses: only the last that starts no higher can show it.
+            let place = today.partition_point(|mapping| mapping.start <= home.mapping.start);
+            let there = place.checked_sub(1).map(|place| &today[place]);
+            if !home.retired && !there.is_some_and(|mapping| mapping.shows(&home.mapping)) {
                 home.retired = true;
                 gone.push((index, home.object));
             }
@@ -279,6 +283,16 @@ mod tests {
             widths_within(&[0x100, 0x10_0000], 0x1_0000 * BYTES_PER_BIN),
             Some(vec![2, 32])
         );
+    }
+
+    #[test]
+    fn an_object_with_many_regions_is_noted_once() {
+        let mappings: Vec<_> = (0..100).map(|index| vdso(index << 16, 0x1000)).collect();
+        let mut objects = Objects::default();
+        let budget = 100 * 0x200 * BYTES_PER_BIN;
+        let layout = Layout::plan(TGID, &mappings, None, budget, &mut objects).unwrap();
+        assert_eq!(layout.regions().len(), 100);
+        assert!(matches!(layout.notes(), [Note::Coarsened { width: 8, .. }]));
     }
 
     #[test]
