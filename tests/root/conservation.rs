@@ -11,8 +11,7 @@ const STRAYS_FULL: &str = "lost: strays table full";
 #[test]
 fn code_of_no_file_is_counted_as_strays() {
     let _machine = claim_machine!();
-    let mut target = Target::start(Workload::Jit);
-    let session = session::take_usual(&mut target);
+    let session = session::measured(|| session::take_usual(&mut Target::start(Workload::Jit)));
     session.assert_all_ticks_seen();
     session.assert_share_of("spin_alpha", session.report.ticks_of("spin_alpha"));
     session.assert_share_of("jit", session.report.outcome("strays"));
@@ -22,8 +21,7 @@ fn code_of_no_file_is_counted_as_strays() {
 #[test]
 fn a_library_loaded_later_is_named() {
     let _machine = claim_machine!();
-    let mut target = Target::start(Workload::Dlopen);
-    let session = session::take_usual(&mut target);
+    let session = session::measured(|| session::take_usual(&mut Target::start(Workload::Dlopen)));
     session
         .assert_all_ticks_seen()
         .assert_shares()
@@ -37,9 +35,11 @@ fn a_library_loaded_later_is_named() {
 #[test]
 fn a_full_table_of_strays_is_an_outcome() {
     let _machine = claim_machine!();
-    let mut target = Target::start(Workload::Jit);
-    let profiler = Profiler::on(target.pid(), RATE).args(["--strays", "1"]);
-    let session = session::take(&mut target, profiler, RATE, WINDOW);
+    let session = session::measured(|| {
+        let mut target = Target::start(Workload::Jit);
+        let profiler = Profiler::on(target.pid(), RATE).args(["--strays", "1"]);
+        session::take(&mut target, profiler, RATE, WINDOW)
+    });
 
     // What has no address is missing from the rows, and only there.
     let report = &session.report;

@@ -5,8 +5,7 @@ use profil_tests::{Target, Workload, claim_machine, session};
 /// Profiles a target of one image; its hot functions must be found where they are.
 #[track_caller]
 fn agrees(workload: Workload) {
-    let mut target = Target::start(workload);
-    let session = session::take_usual(&mut target);
+    let session = session::measured(|| session::take_usual(&mut Target::start(workload)));
     session
         .assert_all_ticks_seen()
         .assert_shares()
@@ -52,8 +51,9 @@ fn shared_library() {
 #[test]
 fn eight_threads_half_of_them_started_later() {
     let _machine = claim_machine!();
-    let mut target = Target::start_with(Workload::Pie, &["--threads", "8"]);
-    let session = session::take_usual(&mut target);
+    let session = session::measured(|| {
+        session::take_usual(&mut Target::start_with(Workload::Pie, &["--threads", "8"]))
+    });
     session
         .assert_all_ticks_seen()
         .assert_shares()
@@ -63,8 +63,7 @@ fn eight_threads_half_of_them_started_later() {
 #[test]
 fn one_instruction() {
     let _machine = claim_machine!();
-    let mut target = Target::start(Workload::One);
-    let session = session::take_usual(&mut target);
+    let session = session::measured(|| session::take_usual(&mut Target::start(Workload::One)));
     session
         .assert_all_ticks_seen()
         .assert_shares()

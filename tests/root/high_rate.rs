@@ -18,9 +18,11 @@ fn one_bin_holds_more_than_16_bits() {
     let dir = places::public_dir();
     let gmon = dir.path().join("gmon.out");
 
-    let mut target = Target::start(Workload::One);
-    let profiler = Profiler::on(target.pid(), RATE).output(&gmon);
-    let session = session::take(&mut target, profiler, RATE, session::WINDOW);
+    let session = session::measured(|| {
+        let mut target = Target::start(Workload::One);
+        let profiler = Profiler::on(target.pid(), RATE).output(&gmon);
+        session::take(&mut target, profiler, RATE, session::WINDOW)
+    });
 
     session.assert_all_ticks_seen().assert_hot_in("one");
     let rows: Vec<_> = session.report.rows_of("spin_one").collect();
@@ -33,7 +35,7 @@ fn one_bin_holds_more_than_16_bits() {
     let measured = session.split.functions["spin_one"].as_secs_f64();
     assert_ratio("seconds in spin_one", seconds, measured, 0.01);
 
-    let entries = gprof::flat_profile(target.executable(), &gmon);
+    let entries = gprof::flat_profile(&Workload::One.executable(), &gmon);
     let by_gprof = gprof::entry(&entries, "spin_one").self_seconds;
     assert!(
         (by_gprof - seconds).abs() <= 0.011,

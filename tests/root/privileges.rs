@@ -63,7 +63,7 @@ fn profile_as_nobody(copies: &Copies, capabilities: &[&str], target: &mut Target
     let command = as_nobody(capabilities, &copies.path("profil-bpf"));
     let profiler = Profiler::by(command).on_pid(target.pid(), RATE);
     let session = session::take(target, profiler, RATE, WINDOW);
-    session.assert_all_ticks_seen();
+    session.report.assert_most_ticks_seen();
     session
 }
 

@@ -23,8 +23,7 @@ fn seconds_of(report: &Report, function: &str) -> (f64, f64) {
 #[test]
 fn a_target_that_lives_in_system_calls() {
     let _machine = claim_machine!();
-    let mut target = Target::start(Workload::System);
-    let session = session::take_usual(&mut target);
+    let session = session::measured(|| session::take_usual(&mut Target::start(Workload::System)));
 
     // By address: the time in a call belongs to the function that made it.
     session

@@ -46,8 +46,7 @@ fn hot_file(workload: Workload) -> std::path::PathBuf {
 
 #[track_caller]
 fn agrees(workload: Workload) {
-    let mut target = Target::start(workload);
-    let session = session::take_usual(&mut target);
+    let session = session::measured(|| session::take_usual(&mut Target::start(workload)));
     session
         .assert_all_ticks_seen()
         .assert_shares()

@@ -144,29 +144,47 @@ impl Report {
         self
     }
 
-    /// Checks that the clock ticked as often as the target's CPU time says.
+    /// Whether the clock ticked as often as the target's CPU time says, within one in a hundred.
+    pub fn sees_all_ticks(&self) -> bool {
+        (0.99..=1.01).contains(&self.seen_per_due())
+    }
+
+    /// Checks [`Report::sees_all_ticks`].
     ///
     /// # Panics
     ///
-    /// If more than one tick in a hundred is missing or too many, or the printed ratio is not
-    /// that of the printed numbers.
+    /// If more ticks are missing or too many, or the printed ratio is not that of the printed
+    /// numbers.
     #[track_caller]
     pub fn assert_all_ticks_seen(&self) -> &Self {
-        let Balance {
-            seen, due, ratio, ..
-        } = self.balance;
-        let exact = seen as f64 / due as f64;
         assert!(
-            (0.99..=1.01).contains(&exact),
+            self.sees_all_ticks(),
             "ticks seen / due: {:?}",
             self.balance
         );
         assert!(
-            (exact - ratio).abs() < 0.001,
+            (self.seen_per_due() - self.balance.ratio).abs() < 0.001,
             "the printed ratio: {:?}",
             self.balance
         );
         self
+    }
+
+    /// Checks that the profile is there, where how exact it is is another test's question: a host
+    /// that stops the machine for a moment takes ticks away.
+    ///
+    /// # Panics
+    ///
+    /// If a tenth of the ticks is missing or too many.
+    #[track_caller]
+    pub fn assert_most_ticks_seen(&self) -> &Self {
+        let ratio = self.seen_per_due();
+        assert!((0.9..=1.1).contains(&ratio), "{:?}", self.balance);
+        self
+    }
+
+    fn seen_per_due(&self) -> f64 {
+        self.balance.seen as f64 / self.balance.due as f64
     }
 }
 
