@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::{
-    kernel::{ClockError, CountersError, LoadError, Missing},
+    kernel::{ClockError, CountersError, Feature, LoadError, Missing},
     options::{Rate, Tgid},
     target::{LayoutError, TargetError},
 };
@@ -72,10 +72,17 @@ impl StartError {
     pub fn hint(&self) -> Option<String> {
         match self {
             // All three at once: whoever sets the first two will want names in others' processes.
-            Self::Privileges(_) => Some(format!(
-                "run it with sudo, or once: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep {}",
-                own_path()
-            )),
+            Self::Privileges(missing) => {
+                let capabilities = if missing.contains(&Missing::SysAdmin) {
+                    "cap_sys_admin"
+                } else {
+                    "cap_bpf,cap_perfmon"
+                };
+                Some(format!(
+                    "run it with sudo, or once: sudo setcap {capabilities},cap_sys_ptrace+ep {}",
+                    own_path()
+                ))
+            }
             Self::RateAboveLimit { rate, limit } => Some(format!(
                 "ask for at most {limit}, or: sudo sysctl kernel.perf_event_max_sample_rate={rate}"
             )),
@@ -83,16 +90,26 @@ impl StartError {
                 Some(format!("profile all its threads with --pid {process}"))
             }
             Self::Layout(_) => Some("give it more with --memory".to_owned()),
-            Self::Load(LoadError::Program(_)) => Some(
-                "profil-bpf needs Linux 5.10 or newer; run again with RUST_BACKTRACE=1 for the \
-                 verifier's log"
+            Self::Load(LoadError::Lacks(feature)) => Some(came_with(*feature)),
+            Self::Load(LoadError::Memlock { wanted, .. }) => Some(format!(
+                "run it with sudo or after `ulimit -l {}`, or ask for less with --memory and \
+                 --strays",
+                wanted.div_ceil(1024)
+            )),
+            Self::Load(LoadError::Refused { .. }) => Some(
+                "`profil-bpf doctor` shows the verifier's log; please report it with the output"
                     .to_owned(),
             ),
-            Self::Clock(error) if is_refusal(error) => Some(
-                "a container or security policy may forbid perf_event_open; see \
-                 kernel.perf_event_paranoid"
-                    .to_owned(),
-            ),
+            Self::Clock(ClockError::Open { source, .. }) => match source.raw_os_error() {
+                Some(libc::ENOSYS) => Some(came_with(Feature::PerfEvents)),
+                Some(libc::EACCES | libc::EPERM) => Some(
+                    "a container or security policy may forbid perf_event_open; see \
+                     kernel.perf_event_paranoid"
+                        .to_owned(),
+                ),
+                _ => None,
+            },
+            Self::Clock(ClockError::Attach(_)) => Some(came_with(Feature::PerfEventPrograms)),
             Self::Load(error) if is_permission(error) => {
                 Some("a container, kernel lockdown or security policy may forbid bpf(2)".to_owned())
             }
@@ -116,11 +133,12 @@ fn own_path() -> String {
     )
 }
 
-fn is_refusal(error: &ClockError) -> bool {
-    let ClockError::Open { source, .. } = error else {
-        return false;
-    };
-    source.kind() == io::ErrorKind::PermissionDenied
+fn came_with(feature: Feature) -> String {
+    format!(
+        "{} came with Linux {}; `profil-bpf doctor` lists what this kernel can do",
+        feature.name(),
+        feature.since()
+    )
 }
 
 fn is_permission(error: &(dyn std::error::Error + 'static)) -> bool {
@@ -134,4 +152,59 @@ fn is_permission(error: &(dyn std::error::Error + 'static)) -> bool {
         next = error.source();
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::StartError;
+    use crate::kernel::{ClockError, Feature, LoadError, Missing};
+
+    fn hint(error: impl Into<StartError>) -> String {
+        error.into().hint().expect("there is something to do")
+    }
+
+    fn open(number: i32) -> ClockError {
+        ClockError::Open {
+            what: "thread 1".to_owned(),
+            source: io::Error::from_raw_os_error(number),
+        }
+    }
+
+    /// No distribution builds such kernels, so no test can boot one.
+    #[test]
+    fn a_kernel_that_was_built_without_says_what_it_lacks() {
+        for (feature, option) in [
+            (Feature::Bpf, "CONFIG_BPF_SYSCALL"),
+            (Feature::PerfEventPrograms, "CONFIG_BPF_EVENTS"),
+        ] {
+            let error = LoadError::Lacks(feature);
+            assert!(error.to_string().contains(feature.name()), "{error}");
+            assert!(hint(error).contains(option));
+        }
+        assert!(hint(open(libc::ENOSYS)).contains("CONFIG_PERF_EVENTS"));
+    }
+
+    #[test]
+    fn a_prohibition_is_no_lack() {
+        assert!(hint(open(libc::EACCES)).contains("perf_event_paranoid"));
+    }
+
+    #[test]
+    fn the_limit_to_ask_for_is_large_enough() {
+        let error = LoadError::Memlock {
+            wanted: 2049,
+            limit: 65536,
+        };
+        assert!(hint(error).contains("ulimit -l 3"));
+    }
+
+    #[test]
+    fn the_capabilities_to_set_are_those_that_the_kernel_knows() {
+        let old = StartError::Privileges(vec![Missing::SysAdmin]);
+        assert!(hint(old).contains("cap_sys_admin,cap_sys_ptrace+ep"));
+        let new = StartError::Privileges(vec![Missing::Bpf]);
+        assert!(hint(new).contains("cap_bpf,cap_perfmon,cap_sys_ptrace+ep"));
+    }
 }

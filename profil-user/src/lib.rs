@@ -24,6 +24,7 @@
 //!
 //! Data moves one way: tick → bins → `drain` → [`Profile`] → [`symbolize`] → [`export`].
 
+pub mod doctor;
 mod drain;
 mod error;
 pub mod export;
@@ -35,7 +36,9 @@ pub mod symbolize;
 mod target;
 
 pub use error::{RunError, StartError};
-pub use kernel::{ClockError, CountersError, LoadError, Missing, missing_capabilities};
+pub use kernel::{
+    ClockError, CountersError, Feature, Figures, LoadError, Missing, Presence, missing_capabilities,
+};
 pub use options::{ClockScope, Options, Rate, RateError, Tgid};
 pub use profile::{
     Balance, Count, ElfClass, Note, Object, ObjectId, ObjectKind, Profile, Text, Unresolved,

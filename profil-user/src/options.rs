@@ -31,6 +31,17 @@ impl Rate {
         Self { asked, period_ns }
     }
 
+    /// The default rate, or `hertz` where that is less. At least 1 Hz.
+    pub(crate) const fn at_most(hertz: u32) -> Self {
+        if hertz >= Self::DEFAULT.asked {
+            Self::DEFAULT
+        } else if hertz == 0 {
+            Self::from_hertz(1)
+        } else {
+            Self::from_hertz(hertz)
+        }
+    }
+
     /// The rate that was asked for, in hertz: what reports say.
     pub const fn asked(self) -> u32 {
         self.asked

@@ -197,9 +197,7 @@ pub(crate) struct WarmUp(Option<JoinHandle<io::Result<OwnedFd>>>);
 impl WarmUp {
     /// Starts to open it, on a thread of its own, which it follows and which ends at once.
     pub(crate) fn begin(rate: Rate) -> Self {
-        const THIS_THREAD: u32 = 0;
-        let thread =
-            thread::Builder::new().spawn(move || open_event(rate, Subject::Task(THIS_THREAD)));
+        let thread = thread::Builder::new().spawn(move || try_own_thread(rate));
         Self(thread.ok())
     }
 }
@@ -211,6 +209,12 @@ impl Drop for WarmUp {
             let _ = thread.join();
         }
     }
+}
+
+/// Opens an event, switched off, on the calling thread.
+pub(super) fn try_own_thread(rate: Rate) -> io::Result<OwnedFd> {
+    const THIS_THREAD: u32 = 0;
+    open_event(rate, Subject::Task(THIS_THREAD))
 }
 
 /// What one event follows.
@@ -279,6 +283,11 @@ pub(crate) struct PidNamespace {
 impl PidNamespace {
     /// The inode of the initial PID namespace on every kernel (`include/linux/proc_ns.h`).
     const INITIAL_INODE: u64 = 0xefff_fffc;
+
+    /// Whether it is the initial one.
+    pub(crate) const fn is_initial(self) -> bool {
+        self.inode == 0
+    }
 
     /// The namespace that this process is in.
     pub(crate) fn own() -> io::Result<Self> {

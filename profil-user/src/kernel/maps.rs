@@ -7,10 +7,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use aya::{
-    Ebpf,
-    maps::{Array, HashMap, Map, MapData, MapError, PerCpuArray},
-};
+use aya::maps::{Array, HashMap, Map, MapData, MapError, PerCpuArray};
 use profil_common::{StrayKey, Tally, limits::BINS_PER_PAGE};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
@@ -39,15 +36,16 @@ pub enum CountersError {
 }
 
 impl Counters {
-    pub(super) fn take(ebpf: &mut Ebpf) -> Result<Self, CountersError> {
-        let mut take = |name| ebpf.take_map(name).ok_or(CountersError::Absent(name));
+    /// Takes its maps out of those of the object.
+    pub(super) fn take(maps: &mut Maps) -> Result<Self, CountersError> {
+        let mut take = |name| maps.remove(name).ok_or(CountersError::Absent(name));
         Ok(Self {
             bins: Bins {
-                counters: MappedArray::open(take("BINS")?)?,
-                touched: MappedArray::open(take("TOUCHED")?)?,
+                counters: MappedArray::open(Map::Array(take("BINS")?))?,
+                touched: MappedArray::open(Map::Array(take("TOUCHED")?))?,
             },
-            strays: take("STRAYS")?.try_into()?,
-            tally: take("TALLY")?.try_into()?,
+            strays: Map::HashMap(take("STRAYS")?).try_into()?,
+            tally: Map::PerCpuArray(take("TALLY")?).try_into()?,
         })
     }
 
@@ -155,22 +153,14 @@ impl Drop for MappedArray {
     }
 }
 
-/// Kernel memory of all maps, in bytes, as the kernel accounts for it in each one's `fdinfo`.
-pub(super) fn memory_of(ebpf: &Ebpf) -> Result<u64, CountersError> {
-    let mut total = 0;
-    for (_, map) in ebpf.maps() {
-        total += map_data(map).map_or(0, |data| memlock_of(data.fd().as_fd()).unwrap_or(0));
-    }
-    Ok(total)
-}
+/// Maps by the names that the object gives them.
+pub(super) type Maps = std::collections::HashMap<String, MapData>;
 
-fn map_data(map: &Map) -> Option<&MapData> {
-    match map {
-        Map::Array(data) | Map::HashMap(data) | Map::PerCpuArray(data) | Map::RingBuf(data) => {
-            Some(data)
-        }
-        _ => None,
-    }
+/// Kernel memory of maps, in bytes, as the kernel accounts for it in each one's `fdinfo`.
+pub(super) fn memory_of(maps: &Maps) -> u64 {
+    maps.values()
+        .map(|map| memlock_of(map.fd().as_fd()).unwrap_or(0))
+        .sum()
 }
 
 fn memlock_of(fd: BorrowedFd<'_>) -> Option<u64> {

@@ -1,15 +1,21 @@
 //! The kernel: the only room that knows aya, and the only one that makes BPF and perf calls.
 
+mod bpf;
 mod clock;
+mod features;
+mod loader;
 mod maps;
+mod memlock;
 mod object;
 mod probe;
 
 pub use clock::ClockError;
 pub(crate) use clock::{Clock, Follows, PidNamespace, WarmUp};
+pub use features::{Feature, Presence};
+pub use loader::Figures;
 pub(crate) use maps::Counters;
 pub use maps::CountersError;
 pub use object::LoadError;
-pub(crate) use object::{KernelHalf, LoadPlan};
+pub(crate) use object::{KernelHalf, LoadPlan, PROGRAM};
 pub(crate) use probe::max_sample_rate;
 pub use probe::{Missing, missing_capabilities};

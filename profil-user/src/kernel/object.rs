@@ -1,28 +1,40 @@
 //! The embedded BPF object: settings, load, and the descriptors that follow from it.
 
-use std::os::fd::{AsFd as _, BorrowedFd};
+use std::{
+    io,
+    os::fd::{AsFd as _, BorrowedFd},
+};
 
 use aya::{
-    Ebpf, EbpfError, EbpfLoader, include_bytes_aligned,
-    maps::Array,
-    programs::{PerfEvent, ProgramError},
+    include_bytes_aligned,
+    maps::{Array, Map, MapData, MapError},
 };
 use aya_log::EbpfLogger;
+use aya_obj::{ParseError, relocation::EbpfRelocationError};
 use profil_common::{Region, Settings, SystemPc, limits::BINS_PER_PAGE};
 
-use super::maps::{Counters, CountersError, memory_of};
+use super::{
+    bpf,
+    features::{Feature, Presence},
+    loader::{Figures, Prepared, Program},
+    maps::{Counters, CountersError, Maps, memory_of},
+    memlock,
+};
 
 #[cfg(target_arch = "x86_64")]
 static OBJECT: &[u8] = include_bytes_aligned!("../../bpf/profil-x86_64.bpf.o");
 #[cfg(target_arch = "aarch64")]
 static OBJECT: &[u8] = include_bytes_aligned!("../../bpf/profil-aarch64.bpf.o");
 
-/// The program's name in the object, and the beginning of it in the kernel's list of programs.
-const PROGRAM: &str = "profil_tick";
+/// The program's name in the object, and in the kernel's list of programs.
+pub(crate) const PROGRAM: &str = "profil_tick";
 
 /// Bytes of the log ring buffer while diagnostics are off: the smallest that every page size
 /// allows. Nothing is written to it then, but a map cannot be left out of a loaded object.
 const IDLE_LOG_BYTES: u32 = 64 * 1024;
+
+/// Bytes of the log ring buffer while diagnostics are on.
+const LOG_BYTES: u32 = 512 * 1024;
 
 /// What the kernel half has to know before the first tick.
 pub(crate) struct LoadPlan<'a> {
@@ -38,24 +50,56 @@ pub(crate) struct LoadPlan<'a> {
 
 /// The loaded kernel half. Dropping it unloads it, once no clock holds the program.
 pub(crate) struct KernelHalf {
-    ebpf: Ebpf,
+    program: Program,
+    regions: Array<MapData, Region>,
+    /// What nobody has taken; the program holds them as well.
+    maps: Maps,
     logger: Option<EbpfLogger<&'static dyn log::Log>>,
+    system_pc: SystemPc,
     bytes: u64,
 }
 
 /// Why the kernel half cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The object or its maps.
-    #[error("cannot load the BPF object")]
-    Object(#[from] EbpfError),
-    /// The program, which the verifier may refuse.
-    #[error("the kernel does not accept the BPF program")]
-    Program(#[from] ProgramError),
+    /// The kernel has no such thing.
+    #[error("this kernel has no {}", .0.name())]
+    Lacks(Feature),
+    /// Before Linux 5.11, maps count against a limit of the user's.
+    #[error(
+        "{wanted} bytes of BPF maps are more than RLIMIT_MEMLOCK allows ({limit} bytes), which \
+         this kernel counts them against"
+    )]
+    Memlock {
+        /// What the maps take, roughly.
+        wanted: u64,
+        /// What is allowed.
+        limit: u64,
+    },
+    /// The embedded object cannot be read.
+    #[error("cannot read the embedded BPF object")]
+    Parse(#[from] ParseError),
+    /// The embedded object cannot be put together.
+    #[error("cannot link the embedded BPF object")]
+    Link(#[from] EbpfRelocationError),
     /// The embedded object is not the one that this code was written for.
     #[error("the BPF object has no {0}; it was built from other sources")]
     Absent(&'static str),
-    /// A map.
+    /// A map cannot be made or written.
+    #[error("cannot make the BPF maps")]
+    Map(#[from] MapError),
+    /// The verifier.
+    #[error("the kernel does not accept the BPF program{}", conclusion(.log))]
+    Refused {
+        /// What the call said.
+        source: io::Error,
+        /// What the verifier said, in many lines.
+        log: String,
+    },
+    /// The kernel does not describe what it has loaded.
+    #[error("cannot ask the kernel about the loaded BPF program")]
+    Info(#[source] io::Error),
+    /// The counters.
     #[error(transparent)]
     Counters(#[from] CountersError),
     /// The log.
@@ -67,15 +111,18 @@ impl KernelHalf {
     /// Loads the object with its settings and writes the regions.
     ///
     /// System time is charged by the saved registers of the task where the kernel has a helper
-    /// for them (Linux 5.15), and by its user stack elsewhere.
+    /// for them, and by its user stack elsewhere.
     pub(crate) fn load(plan: &LoadPlan<'_>) -> Result<Self, LoadError> {
-        match Self::load_with(plan, SystemPc::SavedRegisters) {
-            Err(LoadError::Program(first)) => {
-                // If the other way fails too, the first refusal is the one to report.
-                Self::load_with(plan, SystemPc::UserStack).map_err(|_| first.into())
+        memlock::raise();
+        let result = match Self::load_with(plan, SystemPc::SavedRegisters) {
+            Err(LoadError::Refused { .. })
+                if Feature::SavedRegisters.presence() == Presence::Absent =>
+            {
+                Self::load_with(plan, SystemPc::UserStack)
             }
             result => result,
-        }
+        };
+        result.map_err(|error| explain(error, plan))
     }
 
     fn load_with(plan: &LoadPlan<'_>, system_pc: SystemPc) -> Result<Self, LoadError> {
@@ -83,90 +130,80 @@ impl KernelHalf {
             system_pc: system_pc as u32,
             ..plan.settings
         };
-        let log_level: u8 = if plan.log {
-            aya_log::Level::Info as u8
+        let (log_level, log_bytes) = if plan.log {
+            (aya_log::Level::Info as u8, LOG_BYTES)
         } else {
-            0
+            (0, IDLE_LOG_BYTES)
         };
-        // A plane for user and one for system time.
-        let counters = plan.settings.bins.saturating_mul(2).max(1);
-        let mut loader = EbpfLoader::new();
-        loader
-            // Nothing here needs the kernel's type information, and parsing it takes longer than
-            // all the rest of the start.
-            .btf(None)
-            .override_global(Settings::SYMBOL, &settings, true)
-            .override_global(aya_log::LEVEL, &log_level, true)
-            .map_max_entries("REGIONS", count(plan.regions.len()))
-            .map_max_entries("BINS", counters)
-            .map_max_entries("TOUCHED", counters.div_ceil(BINS_PER_PAGE))
-            .map_max_entries("STRAYS", plan.strays.max(1));
-        if !plan.log {
-            loader.map_max_entries("AYA_LOGS", IDLE_LOG_BYTES);
-        }
-        let mut ebpf = loader.load(OBJECT)?;
+        let counters = counters(&settings);
+        let globals = [
+            (Settings::SYMBOL, bpf::bytes_of(&settings)),
+            (aya_log::LEVEL, bpf::bytes_of(&log_level)),
+        ];
+        let entries = [
+            ("REGIONS", count(plan.regions.len())),
+            ("BINS", counters),
+            ("TOUCHED", counters.div_ceil(BINS_PER_PAGE)),
+            ("STRAYS", plan.strays.max(1)),
+            ("AYA_LOGS", log_bytes),
+        ];
+        let mut object = Prepared::new(OBJECT, &globals, &entries)?;
+        let program = object.load(PROGRAM)?;
+        let bytes = memory_of(&object.maps);
+        let mut maps = object.maps;
 
-        let mut regions: Array<_, Region> = ebpf
-            .map_mut("REGIONS")
-            .ok_or(LoadError::Absent("REGIONS"))?
-            .try_into()
-            .map_err(CountersError::Map)?;
+        let mut take = |name| {
+            let map = maps.remove(name).ok_or(LoadError::Absent(name))?;
+            Ok::<_, LoadError>(Map::Array(map))
+        };
+        let mut regions: Array<_, Region> = take("REGIONS")?.try_into()?;
         for (index, region) in (0..).zip(plan.regions) {
-            regions.set(index, region, 0).map_err(CountersError::Map)?;
+            regions.set(index, region, 0)?;
         }
-        let mut region_count: Array<_, u32> = ebpf
-            .map_mut("REGION_COUNT")
-            .ok_or(LoadError::Absent("REGION_COUNT"))?
-            .try_into()
-            .map_err(CountersError::Map)?;
-        region_count
-            .set(0, plan.regions.len() as u32, 0)
-            .map_err(CountersError::Map)?;
-        let bytes = memory_of(&ebpf)?;
+        let mut region_count: Array<_, u32> = take("REGION_COUNT")?.try_into()?;
+        region_count.set(0, plan.regions.len() as u32, 0)?;
         let logger = if plan.log {
-            Some(EbpfLogger::init(&mut ebpf)?)
+            Some(EbpfLogger::init_from_id(program.id)?)
         } else {
             None
         };
-
-        let program: &mut PerfEvent = ebpf
-            .program_mut(PROGRAM)
-            .ok_or(LoadError::Absent(PROGRAM))?
-            .try_into()?;
-        program.load()?;
         Ok(Self {
-            ebpf,
+            program,
+            regions,
+            maps,
             logger,
+            system_pc,
             bytes,
         })
     }
 
     /// The loaded program, to be attached to clocks.
-    pub(crate) fn program(&self) -> Result<BorrowedFd<'_>, LoadError> {
-        let program = self
-            .ebpf
-            .program(PROGRAM)
-            .ok_or(LoadError::Absent(PROGRAM))?;
-        Ok(<&PerfEvent>::try_from(program)?.fd()?.as_fd())
+    pub(crate) fn program(&self) -> BorrowedFd<'_> {
+        self.program.fd.as_fd()
+    }
+
+    /// The size of the program, and what the verifier had to do.
+    pub(crate) const fn figures(&self) -> Figures {
+        self.program.figures
+    }
+
+    /// Whether system time is charged by the saved registers of the task.
+    pub(crate) fn charges_by_saved_registers(&self) -> bool {
+        self.system_pc == SystemPc::SavedRegisters
     }
 
     /// The counters, to be read by the drain and nobody else.
     pub(crate) fn take_counters(&mut self) -> Result<Counters, LoadError> {
-        Ok(Counters::take(&mut self.ebpf)?)
+        Ok(Counters::take(&mut self.maps)?)
     }
 
     /// Empties the regions with these indices: from now on their ticks are strays.
     pub(crate) fn retire_regions(&mut self, indices: &[usize]) -> Result<(), LoadError> {
-        let map = self
-            .ebpf
-            .map_mut("REGIONS")
-            .ok_or(LoadError::Absent("REGIONS"))?;
-        let mut regions: Array<_, Region> = map.try_into().map_err(CountersError::Map)?;
         for &index in indices {
             let index = index as u32;
-            let mut region = regions.get(&index, 0).map_err(CountersError::Map)?;
+            let mut region = self.regions.get(&index, 0)?;
             region.bins = 0;
-            regions.set(index, region, 0).map_err(CountersError::Map)?;
+            self.regions.set(index, region, 0)?;
         }
         Ok(())
     }
@@ -184,7 +221,77 @@ impl KernelHalf {
     }
 }
 
+/// A plane of bins for user and one for system time.
+fn counters(settings: &Settings) -> u32 {
+    settings.bins.saturating_mul(2).max(1)
+}
+
 /// A map cannot be empty, and no plan has more than 2^32 regions.
 fn count(regions: usize) -> u32 {
     u32::try_from(regions).unwrap_or(u32::MAX).max(1)
+}
+
+/// Looks for what the kernel lacks behind what it said: a call that it does not know, a map of a
+/// kind that it does not have and a wrong argument are all the same to it.
+fn explain(error: LoadError, plan: &LoadPlan<'_>) -> LoadError {
+    let (LoadError::Map(_) | LoadError::Refused { .. } | LoadError::Counters(_)) = error else {
+        return error;
+    };
+    let lacks = Feature::NEEDED_TO_LOAD
+        .into_iter()
+        .find(|feature| feature.presence() == Presence::Absent);
+    if let Some(feature) = lacks {
+        return LoadError::Lacks(feature);
+    }
+    if is_refused_map(&error)
+        && Feature::FreeMaps.presence() == Presence::Absent
+        && let Some(limit) = memlock::limit()
+    {
+        let bins = u64::from(counters(&plan.settings)) * size_of::<u64>() as u64;
+        return LoadError::Memlock {
+            wanted: bins + u64::from(plan.strays) * memlock::BYTES_PER_STRAY,
+            limit,
+        };
+    }
+    error
+}
+
+fn is_refused_map(error: &LoadError) -> bool {
+    matches!(error, LoadError::Map(MapError::CreateError { io_error, .. })
+        if io_error.raw_os_error() == Some(libc::EPERM))
+}
+
+/// The verifier's last words: the reason comes after all that it looked at, and only its figures
+/// come later.
+fn conclusion(log: &str) -> String {
+    let figures = ["processed ", "verification time ", "stack depth "];
+    log.lines()
+        .rev()
+        .find(|line| !line.is_empty() && !figures.iter().any(|start| line.starts_with(start)))
+        .map_or_else(String::new, |line| format!(" ({line})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Feature, LoadError, conclusion};
+
+    #[test]
+    fn the_reason_of_the_verifier_is_shown() {
+        let log = "0: (bf) r6 = r1\n; let x = ctx.regs.cs;\n1: (79) r1 = *(u64 *)(r1 +4096)\n\
+                   invalid bpf_context access off=4096 size=8\n\
+                   processed 2 insns (limit 1000000) max_states_per_insn 0 total_states 0\n";
+        assert_eq!(
+            conclusion(log),
+            " (invalid bpf_context access off=4096 size=8)"
+        );
+        assert_eq!(conclusion(""), "");
+    }
+
+    #[test]
+    fn what_a_kernel_lacks_is_named() {
+        for feature in Feature::NEEDED_TO_LOAD {
+            let text = LoadError::Lacks(feature).to_string();
+            assert!(text.contains(feature.name()), "{text}");
+        }
+    }
 }

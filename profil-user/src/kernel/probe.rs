@@ -9,6 +9,8 @@ pub enum Missing {
     Bpf,
     /// To open perf events on other processes and attach BPF to them.
     Perfmon,
+    /// For both, where the kernel does not know them apart (before Linux 5.8).
+    SysAdmin,
 }
 
 impl fmt::Display for Missing {
@@ -16,6 +18,7 @@ impl fmt::Display for Missing {
         f.write_str(match self {
             Self::Bpf => "CAP_BPF",
             Self::Perfmon => "CAP_PERFMON",
+            Self::SysAdmin => "CAP_SYS_ADMIN",
         })
     }
 }
@@ -25,7 +28,7 @@ const SYS_ADMIN: u32 = 21;
 /// `CAP_PERFMON` (Linux 5.8).
 const PERFMON: u32 = 38;
 /// `CAP_BPF` (Linux 5.8).
-const BPF: u32 = 39;
+pub(super) const BPF: u32 = 39;
 
 /// Lists what the process lacks. Empty if the kernel would not say: then the calls themselves
 /// will tell.
@@ -33,7 +36,16 @@ pub fn missing_capabilities() -> Vec<Missing> {
     let Ok(status) = fs::read_to_string("/proc/self/status") else {
         return Vec::new();
     };
-    effective(&status).map(missing_from).unwrap_or_default()
+    let Some(effective) = effective(&status) else {
+        return Vec::new();
+    };
+    missing_from(effective, last_capability().unwrap_or(BPF))
+}
+
+/// The highest capability that this kernel knows. `None` if it would not say.
+pub(super) fn last_capability() -> Option<u32> {
+    let text = fs::read_to_string("/proc/sys/kernel/cap_last_cap").ok()?;
+    text.trim().parse().ok()
 }
 
 /// The effective set in the text of `/proc/self/status`.
@@ -44,10 +56,13 @@ fn effective(status: &str) -> Option<u64> {
     u64::from_str_radix(set.trim(), 16).ok()
 }
 
-fn missing_from(effective: u64) -> Vec<Missing> {
+fn missing_from(effective: u64, last_capability: u32) -> Vec<Missing> {
     let has = |capability: u32| effective >> capability & 1 == 1;
     if has(SYS_ADMIN) {
         return Vec::new();
+    }
+    if last_capability < BPF {
+        return vec![Missing::SysAdmin];
     }
     [(BPF, Missing::Bpf), (PERFMON, Missing::Perfmon)]
         .into_iter()
@@ -76,11 +91,15 @@ mod tests {
 
     #[test]
     fn two_small_capabilities_or_the_great_one() {
-        assert_eq!(missing_from(0), [Missing::Bpf, Missing::Perfmon]);
-        assert_eq!(missing_from(1 << 39), [Missing::Perfmon]);
-        assert_eq!(missing_from(1 << 38), [Missing::Bpf]);
-        assert_eq!(missing_from(1 << 38 | 1 << 39), []);
-        assert_eq!(missing_from(1 << 21), []);
+        let missing = |effective| missing_from(effective, 40);
+        assert_eq!(missing(0), [Missing::Bpf, Missing::Perfmon]);
+        assert_eq!(missing(1 << 39), [Missing::Perfmon]);
+        assert_eq!(missing(1 << 38), [Missing::Bpf]);
+        assert_eq!(missing(1 << 38 | 1 << 39), []);
+        assert_eq!(missing(1 << 21), []);
+        // A kernel without the small ones.
+        assert_eq!(missing_from(0, 37), [Missing::SysAdmin]);
+        assert_eq!(missing_from(1 << 21, 37), []);
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub(super) fn start_clock(
     };
     for _ in 0..TRIES {
         let before = threads()?;
-        match Clock::following_tasks(&before, rate, kernel.program()?) {
+        match Clock::following_tasks(&before, rate, kernel.program()) {
             Ok(clock) if clock.len() == 0 => return Err(StartError::Ended(tgid)),
             Ok(clock) => {
                 if target::threads_settled(&before, &threads()?) {
@@ -66,7 +66,7 @@ fn start_cpu_clock(
         ..plan.settings
     };
     let kernel = KernelHalf::load(&LoadPlan { settings, ..*plan })?;
-    let clock = Clock::following_cpus(options.rate, kernel.program()?)?;
+    let clock = Clock::following_cpus(options.rate, kernel.program())?;
     Ok((kernel, clock))
 }
 

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use clap::{CommandFactory as _, Parser, ValueEnum, error::ErrorKind};
+use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use profil_user::{
     ClockScope, Options, Rate, Tgid,
     export::{Destination, Format},
@@ -13,12 +13,16 @@ use profil_user::{
 /// Counts where a process spends its CPU time, with a histogram in the kernel: fixed memory,
 /// exact counts, nothing lost, and a target that never notices.
 #[derive(Debug, Parser)]
-#[command(name = "profil-bpf", version, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "profil-bpf", version, after_help = EXAMPLES, max_term_width = 100,
+          args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+
     /// Process to profile: until Ctrl-C, its end, or --duration
     #[arg(short, long, value_name = "PID", value_parser = parse_pid,
-          allow_negative_numbers = true)]
-    pid: Tgid,
+          allow_negative_numbers = true, required = true)]
+    pid: Option<Tgid>,
 
     /// Ticks per second of the target's CPU time
     #[arg(short = 'F', long, value_name = "HZ", default_value_t = Rate::DEFAULT)]
@@ -56,6 +60,13 @@ pub(crate) struct Args {
     verbose: bool,
 }
 
+/// What else there is to do.
+#[derive(Clone, Copy, Debug, Subcommand)]
+enum Verb {
+    /// Tell what this kernel and these privileges allow, and try it
+    Doctor,
+}
+
 /// [`ClockScope`] as a word.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Clock {
@@ -71,10 +82,20 @@ Examples:
   sudo profil-bpf --pid 4242 -d 10s > hot.txt    ten seconds, into a file
   sudo profil-bpf --pid 4242 -o gmon.out         for gprof -p BINARY gmon.out
   sudo profil-bpf --pid 4242 -o profiles/        one gmon file for every object
+  sudo profil-bpf doctor                         what this machine can do, and a trial
 
 Exit status: 0 a profile was taken, 1 it was not, 2 wrong usage.";
 
-/// What to do.
+/// What was asked for.
+#[derive(Debug)]
+pub(crate) enum Job {
+    /// Take a profile.
+    Profile(Box<Plan>),
+    /// Examine the machine.
+    Doctor,
+}
+
+/// How to take a profile.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) options: Options,
@@ -84,7 +105,15 @@ pub(crate) struct Plan {
 
 impl Args {
     /// Turns what was typed into what is meant.
-    pub(crate) fn plan(self) -> Result<Plan, clap::Error> {
+    pub(crate) fn job(self) -> Result<Job, clap::Error> {
+        match (self.verb, self.pid) {
+            (Some(Verb::Doctor), _) => Ok(Job::Doctor),
+            (None, Some(pid)) => Ok(Job::Profile(Box::new(self.plan(pid)?))),
+            (None, None) => Err(usage("no process is named: --pid PID")),
+        }
+    }
+
+    fn plan(self, pid: Tgid) -> Result<Plan, clap::Error> {
         let outputs = self
             .output
             .iter()
@@ -107,7 +136,7 @@ impl Args {
             bins_bytes: self.memory << 20,
             strays: self.strays,
             kernel_log: self.verbose,
-            ..Options::new(self.pid)
+            ..Options::new(pid)
         };
         Ok(Plan {
             options,
@@ -176,6 +205,6 @@ mod tests {
     #[test]
     fn standard_output_is_taken_once() {
         let args = Args::parse_from(["profil-bpf", "--pid", "1", "-o", "-", "-o", "-"]);
-        args.plan().unwrap_err();
+        args.job().unwrap_err();
     }
 }

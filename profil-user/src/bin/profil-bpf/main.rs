@@ -1,6 +1,7 @@
 //! The command line: parse → plan → run → exit status.
 
 mod args;
+mod doctor;
 mod live;
 mod run;
 mod signals;
@@ -10,16 +11,23 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
+use args::Job;
+
 /// Everything that went wrong but wrong usage, for which clap has 2.
 const FAILURE: u8 = 1;
 
 fn main() -> ExitCode {
-    let plan = match args::Args::parse().plan() {
-        Ok(plan) => plan,
+    let job = match args::Args::parse().job() {
+        Ok(job) => job,
         Err(usage) => usage.exit(),
     };
-    match run::run(plan) {
-        Ok(()) => ExitCode::SUCCESS,
+    let done = match job {
+        Job::Profile(plan) => run::run(*plan).map(|()| true),
+        Job::Doctor => doctor::run(),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(FAILURE),
         Err(error) if talk::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             talk::error(&error);

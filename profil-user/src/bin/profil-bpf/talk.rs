@@ -1,9 +1,6 @@
 //! Every word that goes to standard error: errors with their causes and hints, notes, the log.
 
-use std::{
-    error::Error as _,
-    io::{self, ErrorKind, Write as _},
-};
+use std::io::{self, ErrorKind, Write as _};
 
 use profil_user::{LoadError, StartError};
 
@@ -25,7 +22,7 @@ pub(crate) fn error(error: &anyhow::Error) {
     if std::env::var_os("RUST_BACKTRACE").is_some()
         && let Some(log) = verifier_log(error)
     {
-        say(&log);
+        say(log);
     }
 }
 
@@ -47,15 +44,9 @@ fn one_line(error: &anyhow::Error) -> String {
     text
 }
 
-fn verifier_log(error: &anyhow::Error) -> Option<String> {
+fn verifier_log(error: &anyhow::Error) -> Option<&str> {
     match error.downcast_ref::<StartError>()? {
-        StartError::Load(LoadError::Program(program)) => Some(format!(
-            "{program}{}",
-            program
-                .source()
-                .map(|source| format!(": {source}"))
-                .unwrap_or_default()
-        )),
+        StartError::Load(LoadError::Refused { log, .. }) => Some(log),
         _ => None,
     }
 }
