@@ -21,7 +21,7 @@ fn one_bin_holds_more_than_16_bits() {
     let session = session::measured(|| {
         let mut target = Target::start(Workload::One);
         let profiler = Profiler::on(target.pid(), RATE).output(&gmon);
-        session::take(&mut target, profiler, RATE, session::WINDOW)
+        session::take(&mut target, profiler, RATE, session::window())
     });
 
     session.assert_all_ticks_seen().assert_hot_in("one");

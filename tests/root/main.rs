@@ -8,6 +8,7 @@ mod endings;
 mod gmon;
 mod ground_truth;
 mod high_rate;
+mod kernel;
 mod lifecycle;
 mod mappings;
 mod outputs;

@@ -8,7 +8,7 @@ use std::{
 
 use profil_tests::{
     Profiler, Target, Workload, claim_machine, places, require_programs,
-    session::{self, RATE, Session, WINDOW},
+    session::{self, RATE, Session, window},
 };
 use tempfile::TempDir;
 
@@ -62,7 +62,7 @@ fn target_of_nobody(copies: &Copies) -> Target {
 fn profile_as_nobody(copies: &Copies, capabilities: &[&str], target: &mut Target) -> Session {
     let command = as_nobody(capabilities, &copies.path("profil-bpf"));
     let profiler = Profiler::by(command).on_pid(target.pid(), RATE);
-    let session = session::take(target, profiler, RATE, WINDOW);
+    let session = session::take(target, profiler, RATE, window());
     session.report.assert_most_ticks_seen();
     session
 }

@@ -7,8 +7,12 @@
 //!
 //! The binary under test is `$PROFIL_BPF`, else the newest of the release and the debug build.
 //! The targets are C programs, built on first use into `$PROFIL_WORKLOADS`, else into a directory
-//! of the build; where they are already built, no compiler is needed.
+//! of the build; where another machine has built them (`$PROFIL_WORKLOADS_BUILT`), no compiler is
+//! needed.
+//!
+//! `$PROFIL_EMULATED` says that this machine is emulated: see [`machine::is_emulated`].
 
+pub mod gmon;
 pub mod gprof;
 pub mod kernel;
 pub mod machine;

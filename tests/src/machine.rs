@@ -1,7 +1,7 @@
 //! The machine as a whole: who may use it, and its settings.
 
 use std::{
-    fs,
+    env, fs,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -63,6 +63,27 @@ impl Drop for Raised {
             let _ = fs::write(path, before.to_string());
         }
     }
+}
+
+/// Whether an emulator runs this machine (`$PROFIL_EMULATED`).
+///
+/// There, a timer's interrupt comes when the emulator gets to it, so some are late and some are
+/// lost, everything is several times slower, and time on it is dear: measurements are shorter and
+/// bounds wider.
+pub fn is_emulated() -> bool {
+    env::var_os("PROFIL_EMULATED").is_some_and(|value| value == "1")
+}
+
+/// By what part of itself a number of ticks may be off beside chance: nothing, or what an emulator
+/// was seen to lose and more.
+pub fn slack() -> f64 {
+    if is_emulated() { 0.15 } else { 0.0 }
+}
+
+/// By how much a share of ticks may be off beside chance, likewise: what is lost is not lost
+/// evenly.
+pub fn share_slack() -> f64 {
+    if is_emulated() { 0.05 } else { 0.0 }
 }
 
 /// The kernel's own tick, by which `getrusage` splits time into user and system.

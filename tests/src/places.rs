@@ -40,6 +40,11 @@ pub fn profil_bpf() -> PathBuf {
     }
 }
 
+/// Where the targets have been built for this machine by another: `$PROFIL_WORKLOADS_BUILT`.
+pub fn built_workloads() -> Option<PathBuf> {
+    env::var_os("PROFIL_WORKLOADS_BUILT").map(PathBuf::from)
+}
+
 /// Where the targets are built: `$PROFIL_WORKLOADS`, else a directory of the build.
 pub fn workloads_dir() -> PathBuf {
     match env::var_os("PROFIL_WORKLOADS") {

@@ -1,11 +1,14 @@
 //! The targets and how each is built.
 //!
 //! The sources are part of the test binary. A target is built once for what goes into it (sources,
-//! flags, compiler), in a directory of its own, so that nothing stale is ever run.
+//! flags, compiler), in a directory of its own, so that nothing stale is ever run. For another
+//! machine, all of them are built at once ([`build_all`]), under their plain names.
 
 use std::{
     env, fs,
     hash::{DefaultHasher, Hash as _, Hasher as _},
+    io,
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -52,6 +55,14 @@ pub enum Workload {
     Idle,
     /// `brief`: over before you know it. Does not wait for `go`.
     Brief,
+    /// `busy`: in one function until it is killed.
+    Busy,
+    /// `many`: as many mappings of text as asked for, then like `busy`.
+    Many,
+    /// `odd`: like `busy`, at an odd address. Only where instructions can be there.
+    Odd,
+    /// `replace`: a library takes the place of another.
+    Replace,
 }
 
 /// Where the segments of [`Workload::SegmentsPie`] and its kin go. Their places in a page are
@@ -82,19 +93,42 @@ const COMMON: &[&str] = &[
 /// Everything in the directory of sources, so that a change of any of them is seen.
 const SOURCES: &[(&str, &str)] = &[
     ("brief.c", include_str!("../workloads/brief.c")),
+    ("busy.c", include_str!("../workloads/busy.c")),
     ("hot.c", include_str!("../workloads/hot.c")),
     ("hot.h", include_str!("../workloads/hot.h")),
     ("idle.c", include_str!("../workloads/idle.c")),
     ("jit.c", include_str!("../workloads/jit.c")),
+    ("many.c", include_str!("../workloads/many.c")),
+    ("odd.S", include_str!("../workloads/odd.S")),
     ("one.c", include_str!("../workloads/one.c")),
+    ("replace.c", include_str!("../workloads/replace.c")),
     ("slices.h", include_str!("../workloads/slices.h")),
+    ("spin.h", include_str!("../workloads/spin.h")),
     ("split.c", include_str!("../workloads/split.c")),
     ("system.c", include_str!("../workloads/system.c")),
     ("target.h", include_str!("../workloads/target.h")),
+    ("work.c", include_str!("../workloads/work.c")),
 ];
 
-/// The name of the shared object, for the targets that have one.
-pub const LIBRARY: &str = "libhot.so";
+/// A shared object beside an executable.
+#[derive(Clone, Copy, Debug, Hash)]
+struct Library {
+    name: &'static str,
+    source: &'static str,
+    flags: &'static [&'static str],
+}
+
+/// The library of the hot functions.
+const fn hot(flags: &'static [&'static str]) -> Library {
+    Library {
+        name: "libhot.so",
+        source: "hot.c",
+        flags,
+    }
+}
+
+const HOT_FAR: Library = hot(&[FAR]);
+const HOT_SEGMENTS: Library = hot(&["-DHOT_SECTIONS", SEGMENTS]);
 
 /// How one target is built.
 #[derive(Clone, Copy, Debug, Hash)]
@@ -105,9 +139,8 @@ struct Recipe {
     /// Fixed address or not.
     kind: &'static [&'static str],
     flags: &'static [&'static str],
-    /// The flags of `libhot.so`, if it has one.
-    library: Option<&'static [&'static str]>,
-    /// Whether the executable is linked with it, or loads it by itself.
+    libraries: &'static [Library],
+    /// Whether the executable is linked with them, or loads them by itself.
     linked: bool,
     stripped: bool,
 }
@@ -117,7 +150,7 @@ const PLAIN: Recipe = Recipe {
     sources: SPLIT,
     kind: PIE,
     flags: &[],
-    library: None,
+    libraries: &[],
     linked: false,
     stripped: false,
 };
@@ -125,7 +158,7 @@ const PLAIN: Recipe = Recipe {
 const WITH_LIBRARY: Recipe = Recipe {
     sources: &["split.c"],
     flags: &["-Wl,-rpath,$ORIGIN"],
-    library: Some(&[]),
+    libraries: &[hot(&[])],
     linked: true,
     ..PLAIN
 };
@@ -151,7 +184,24 @@ impl Workload {
         Self::Jit,
         Self::Idle,
         Self::Brief,
+        Self::Busy,
+        Self::Many,
+        Self::Odd,
+        Self::Replace,
     ];
+
+    /// Whether it waits for `go`, measures where its time goes and prints that.
+    pub fn gives_account(self) -> bool {
+        !matches!(
+            self,
+            Self::Brief | Self::Busy | Self::Many | Self::Odd | Self::Replace
+        )
+    }
+
+    /// Whether it can be built for machines of that kind, by the compiler's name for them.
+    fn fits(self, machine: &str) -> bool {
+        self != Self::Odd || machine.starts_with("x86_64")
+    }
 
     fn recipe(self) -> Recipe {
         match self {
@@ -205,7 +255,7 @@ impl Workload {
             },
             Self::FarLibrary => Recipe {
                 name: "split-far-library",
-                library: Some(&[FAR]),
+                libraries: &[HOT_FAR],
                 ..WITH_LIBRARY
             },
             Self::SegmentsNonPie => Recipe {
@@ -221,7 +271,7 @@ impl Workload {
             },
             Self::SegmentsLibrary => Recipe {
                 name: "split-segments-library",
-                library: Some(&["-DHOT_SECTIONS", SEGMENTS]),
+                libraries: &[HOT_SEGMENTS],
                 ..WITH_LIBRARY
             },
             Self::One => Recipe {
@@ -249,6 +299,38 @@ impl Workload {
                 sources: &["brief.c"],
                 ..PLAIN
             },
+            Self::Busy => Recipe {
+                name: "busy",
+                sources: &["busy.c"],
+                ..PLAIN
+            },
+            Self::Many => Recipe {
+                name: "many",
+                sources: &["many.c"],
+                ..PLAIN
+            },
+            Self::Odd => Recipe {
+                name: "odd",
+                sources: &["odd.S"],
+                ..PLAIN
+            },
+            Self::Replace => Recipe {
+                name: "replace",
+                sources: &["replace.c"],
+                libraries: &[
+                    Library {
+                        name: "libone.so",
+                        source: "work.c",
+                        flags: &["-DWORK=one_work"],
+                    },
+                    Library {
+                        name: "libtwo.so",
+                        source: "work.c",
+                        flags: &["-DWORK=two_work"],
+                    },
+                ],
+                ..PLAIN
+            },
         }
     }
 
@@ -259,26 +341,34 @@ impl Workload {
     /// If it cannot be built, with what the compiler said.
     pub fn executable(self) -> PathBuf {
         let recipe = self.recipe();
+        if let Some(built) = places::built_workloads() {
+            return built.join(recipe.name).join(recipe.name);
+        }
         let home =
             places::workloads_dir().join(format!("{}-{:016x}", recipe.name, recipe.digest()));
         if !home.is_dir() {
-            recipe.build(&home);
+            recipe
+                .build(&home)
+                .unwrap_or_else(|error| panic!("cannot build {self:?}: {error}"));
         }
         home.join(recipe.name)
     }
 
-    /// The shared object beside the executable.
-    pub fn library(self) -> PathBuf {
-        self.executable().with_file_name(LIBRARY)
+    /// The shared objects beside the executable.
+    pub fn libraries(self) -> Vec<PathBuf> {
+        let executable = self.executable();
+        let libraries = self.recipe().libraries.iter();
+        libraries
+            .map(|library| executable.with_file_name(library.name))
+            .collect()
     }
 
     /// The name of the object that holds the hot functions.
     pub fn hot_object(self) -> &'static str {
         let recipe = self.recipe();
-        if recipe.library.is_some() {
-            LIBRARY
-        } else {
-            recipe.name
+        match recipe.libraries {
+            [library, ..] => library.name,
+            [] => recipe.name,
         }
     }
 }
@@ -296,25 +386,24 @@ impl Recipe {
     }
 
     /// Builds aside, then moves the whole directory into place: other tests may be building too.
-    fn build(&self, home: &Path) {
+    fn build(&self, home: &Path) -> io::Result<()> {
         let parent = home
             .parent()
             .expect("a directory in the directory of targets");
-        fs::create_dir_all(parent).unwrap_or_else(|error| panic!("{}: {error}", parent.display()));
+        fs::create_dir_all(parent)?;
         let aside = tempfile::Builder::new()
             .prefix(".building-")
-            .tempdir_in(parent)
-            .unwrap_or_else(|error| panic!("{}: {error}", parent.display()));
+            .permissions(fs::Permissions::from_mode(0o755))
+            .tempdir_in(parent)?;
         for (name, text) in SOURCES {
-            let path = aside.path().join(name);
-            fs::write(&path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            fs::write(aside.path().join(name), text)?;
         }
-        if let Some(flags) = self.library {
+        for library in self.libraries {
             let mut cc = Command::new(compiler());
             cc.args(COMMON)
-                .args(["-fPIC", "-shared", "hot.c", "-o", LIBRARY])
-                .args(flags);
-            run_in(aside.path(), &mut cc);
+                .args(["-fPIC", "-shared", library.source, "-o", library.name])
+                .args(library.flags);
+            run_in(aside.path(), &mut cc)?;
         }
         let mut cc = Command::new(compiler());
         cc.args(COMMON)
@@ -323,30 +412,51 @@ impl Recipe {
             .args(["-o", self.name]);
         cc.args(self.flags);
         if self.linked {
-            cc.arg(LIBRARY);
+            cc.args(self.libraries.iter().map(|library| library.name));
         }
-        run_in(aside.path(), &mut cc);
+        // Symbols go by the linker: a `strip` knows only its own machine's files.
         if self.stripped {
-            run_in(aside.path(), Command::new("strip").args(["-s", self.name]));
+            cc.arg("-s");
         }
-        // Losing a race is fine: the winner built the same.
-        if let Err(error) = fs::rename(aside.path(), home) {
-            assert!(home.is_dir(), "{}: {error}", home.display());
-        } else {
+        run_in(aside.path(), &mut cc)?;
+        match fs::rename(aside.path(), home) {
             // It has moved away: there is nothing left to remove.
-            let _ = aside.keep();
+            Ok(()) => {
+                let _ = aside.keep();
+                Ok(())
+            }
+            // Losing a race is fine: the winner built the same.
+            Err(_) if home.is_dir() => Ok(()),
+            Err(error) => Err(error),
         }
     }
 }
 
-fn run_in(dir: &Path, command: &mut Command) {
+/// Builds every target that the compiler `$CC` can build into `dir`, each as `NAME/NAME`.
+///
+/// # Errors
+///
+/// If one cannot be built, with what the compiler said.
+pub fn build_all(dir: &Path) -> io::Result<()> {
+    let machine = run_in(Path::new("."), Command::new(compiler()).arg("-dumpmachine"))?;
+    for &workload in Workload::ALL {
+        if workload.fits(&machine) {
+            let recipe = workload.recipe();
+            recipe.build(&dir.join(recipe.name))?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns what it printed.
+fn run_in(dir: &Path, command: &mut Command) -> io::Result<String> {
     let output = command
         .current_dir(dir)
         .output()
-        .unwrap_or_else(|error| panic!("cannot run {command:?}: {error}"));
-    assert!(
-        output.status.success(),
-        "{command:?} failed:\n{}",
-        String::from_utf8_lossy(&output.stderr),
-    );
+        .map_err(|error| io::Error::new(error.kind(), format!("{command:?}: {error}")))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(io::Error::other(format!("{command:?} failed:\n{said}")));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

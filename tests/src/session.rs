@@ -5,6 +5,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::{
+    machine,
     process::Finished,
     profiler::{PATIENCE, Profiler},
     report::Report,
@@ -16,8 +17,10 @@ use crate::{
 /// The default rate, in Hz.
 pub const RATE: u32 = 997;
 
-/// The usual time on the clock: some 5,000 ticks at the default rate.
-pub const WINDOW: Duration = Duration::from_secs(5);
+/// The usual time on the clock: some 5,000 ticks at the default rate, fewer in an emulator.
+pub fn window() -> Duration {
+    Duration::from_secs(if machine::is_emulated() { 2 } else { 5 })
+}
 
 /// A target's own account, and the profiler's.
 pub struct Session {
@@ -62,7 +65,7 @@ pub fn take(target: &mut Target, profiler: Profiler, rate: u32, time: Duration) 
 #[track_caller]
 pub fn take_usual(target: &mut Target) -> Session {
     let profiler = Profiler::on(target.pid(), RATE);
-    take(target, profiler, RATE, WINDOW)
+    take(target, profiler, RATE, window())
 }
 
 /// Measures, and measures again while ticks are missing: a host that stops the machine for a
