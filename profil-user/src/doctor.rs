@@ -1,7 +1,7 @@
 //! What this machine can do for us: every feature that is probed, every limit that matters, and
 //! a trial of the whole kernel half on this very process.
 
-use std::{fs, time::Duration};
+use std::time::Duration;
 
 use profil_common::{Outcome, Settings};
 use rustix::time::{ClockId, clock_gettime};
@@ -10,7 +10,7 @@ use crate::{
     error::StartError,
     kernel::{
         Clock, Counters, Feature, Figures, KernelHalf, LoadPlan, Missing, PROGRAM, PidNamespace,
-        Presence, max_sample_rate, missing_capabilities,
+        Presence, max_sample_rate, missing_capabilities, paranoid,
     },
     options::Rate,
 };
@@ -65,14 +65,10 @@ pub fn examine() -> Diagnosis {
             .to_vec(),
         missing: missing_capabilities(),
         max_rate: max_sample_rate(),
-        paranoid: number_in("/proc/sys/kernel/perf_event_paranoid"),
+        paranoid: paranoid(),
         initial_pid_namespace: PidNamespace::own().ok().map(PidNamespace::is_initial),
         trial: trial(),
     }
-}
-
-fn number_in(path: &str) -> Option<i32> {
-    fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
 /// Loads the kernel half, lets it count this thread, and takes it away again.

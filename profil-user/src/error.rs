@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::{
-    kernel::{ClockError, CountersError, Feature, LoadError, Missing},
+    kernel::{ClockError, CountersError, Feature, LoadError, Missing, paranoid},
     options::{Rate, Tgid},
     target::{LayoutError, TargetError},
 };
@@ -102,11 +102,7 @@ impl StartError {
             ),
             Self::Clock(ClockError::Open { source, .. }) => match source.raw_os_error() {
                 Some(libc::ENOSYS) => Some(came_with(Feature::PerfEvents)),
-                Some(libc::EACCES | libc::EPERM) => Some(
-                    "a container or security policy may forbid perf_event_open; see \
-                     kernel.perf_event_paranoid"
-                        .to_owned(),
-                ),
+                Some(libc::EACCES | libc::EPERM) => Some(who_may(paranoid())),
                 _ => None,
             },
             Self::Clock(ClockError::Attach(_)) => Some(came_with(Feature::PerfEventPrograms)),
@@ -131,6 +127,17 @@ fn own_path() -> String {
         |_| "profil-bpf".to_owned(),
         |path| path.display().to_string(),
     )
+}
+
+/// Who may open perf events, if we may not although we have `CAP_PERFMON`.
+fn who_may(paranoid: Option<i32>) -> String {
+    match paranoid {
+        Some(level @ 3..) => format!(
+            "kernel.perf_event_paranoid is {level}: kernels of some distributions then want \
+             CAP_SYS_ADMIN; run it with sudo, or: sudo sysctl kernel.perf_event_paranoid=2"
+        ),
+        _ => "a container or security policy may forbid perf_event_open".to_owned(),
+    }
 }
 
 fn came_with(feature: Feature) -> String {
@@ -158,7 +165,7 @@ fn is_permission(error: &(dyn std::error::Error + 'static)) -> bool {
 mod tests {
     use std::io;
 
-    use super::StartError;
+    use super::{StartError, who_may};
     use crate::kernel::{ClockError, Feature, LoadError, Missing};
 
     fn hint(error: impl Into<StartError>) -> String {
@@ -188,7 +195,10 @@ mod tests {
 
     #[test]
     fn a_prohibition_is_no_lack() {
-        assert!(hint(open(libc::EACCES)).contains("perf_event_paranoid"));
+        assert!(hint(open(libc::EACCES)).contains("perf_event_"));
+        assert!(who_may(Some(2)).contains("container"));
+        assert!(who_may(None).contains("container"));
+        assert!(who_may(Some(4)).contains("perf_event_paranoid=2"));
     }
 
     #[test]

@@ -34,7 +34,7 @@ const MEBI: f64 = (1 << 20) as f64;
 
 /// Takes the figure.
 pub(crate) fn measure(machine: &Machine, cpus: &Cpus, report: &mut Report) {
-    let _raised = machine.raise("kernel.perf_event_max_sample_rate", u64::from(RATE));
+    let _raised = machine.raise("kernel.perf_event_max_sample_rate", i64::from(RATE));
     let dir = places::public_dir();
     let executable = dir.path().join("large");
     build(&executable);

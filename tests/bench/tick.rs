@@ -27,7 +27,7 @@ const STRETCH: Duration = Duration::from_millis(400);
 
 /// Takes both figures.
 pub(crate) fn measure(machine: &Machine, cpus: &Cpus, report: &mut Report) {
-    let _raised = machine.raise("kernel.perf_event_max_sample_rate", u64::from(RATE));
+    let _raised = machine.raise("kernel.perf_event_max_sample_rate", i64::from(RATE));
     let mut worker = Worker::start(cpus);
     program(&mut worker, report);
     whole_tick(&mut worker, report);

@@ -14,7 +14,7 @@ const CLASSIC_LIMIT: u64 = 65_535;
 fn one_bin_holds_more_than_16_bits() {
     let machine = claim_machine!();
     require_programs!("gprof");
-    let _raised = machine.raise("kernel.perf_event_max_sample_rate", u64::from(RATE));
+    let _raised = machine.raise("kernel.perf_event_max_sample_rate", i64::from(RATE));
     let dir = places::public_dir();
     let gmon = dir.path().join("gmon.out");
 

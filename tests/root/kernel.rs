@@ -2,7 +2,9 @@
 
 use std::process::Command;
 
-use profil_tests::{Finished, Profiler, Target, Workload, claim_machine, machine, session};
+use profil_tests::{
+    Finished, Profiler, Target, Workload, claim_machine, machine, places, require_programs, session,
+};
 
 fn doctor() -> Finished {
     Profiler::new().arg("doctor").run()
@@ -83,18 +85,22 @@ fn a_small_limit_of_locked_memory() {
     let counts_against_it = !has(&doctor(), "RLIMIT_MEMLOCK");
     let mut target = Target::start(Workload::Pie);
     let pid = target.pid();
-    let script = "ulimit -l 64 && exec setpriv --bounding-set=-sys_resource --inh-caps=-all \
-                  --nnp -- \"$0\" \"$@\"";
+    require_programs!("setpriv");
+    // By its path: a shell may have a smaller one built in.
+    let setpriv = places::on_path("setpriv").expect("it was found a line above");
+    let script = format!(
+        "ulimit -l 64 && exec {} --bounding-set=-sys_resource --inh-caps=-all --nnp -- \
+         \"$0\" \"$@\"",
+        setpriv.display()
+    );
     let limited = |capable: bool| {
         let mut command = Command::new("sh");
         let script = if capable {
             "ulimit -S -l 64 && exec \"$0\" \"$@\""
         } else {
-            script
+            &script
         };
-        command
-            .args(["-c", script])
-            .arg(profil_tests::places::profil_bpf());
+        command.args(["-c", script]).arg(places::profil_bpf());
         Profiler::by(command).on_pid(pid, session::RATE)
     };
 

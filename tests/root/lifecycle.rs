@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use profil_tests::{
-    Profiler, Report, Target, Workload, claim_machine,
+    Profiler, Report, Target, Workload, claim_machine, machine,
     session::{self, RATE, Session},
     statistics::assert_ratio,
 };
@@ -52,12 +52,12 @@ fn threads_that_come_and_go() {
     let expected = session.split.total.as_secs_f64() * f64::from(RATE);
     let ratio = balance.seen as f64 / expected;
     assert!(
-        (1.0 - LOST_WITH_THREADS..=1.01).contains(&ratio),
+        (1.0 - LOST_WITH_THREADS - machine::slack()..=1.01 + machine::slack()).contains(&ratio),
         "{ratio}: {balance:?}"
     );
     // And what is lost is not hidden.
     assert!(
-        (balance.ratio - ratio).abs() < 0.015,
+        (balance.ratio - ratio).abs() < 0.015 + machine::slack() / 5.0,
         "{ratio}: {balance:?}"
     );
 }

@@ -37,6 +37,11 @@ impl Copies {
     }
 }
 
+/// What the unprivileged may do. Above [`USUAL`] the kernels of some distributions want more than
+/// `CAP_PERFMON`.
+const PARANOID: &str = "kernel.perf_event_paranoid";
+const USUAL: i64 = 2;
+
 /// A command that runs `program` as nobody, with exactly these capabilities.
 fn as_nobody(capabilities: &[&str], program: &Path) -> Command {
     let mut command = Command::new("setpriv");
@@ -99,7 +104,8 @@ fn with_one_of_two() {
 
 #[test]
 fn two_suffice_for_ones_own_process() {
-    let _machine = claim_machine!();
+    let machine = claim_machine!();
+    let _paranoid = machine.set(PARANOID, USUAL);
     require_programs!("setpriv");
     let copies = Copies::new();
     let mut target = target_of_nobody(&copies);
@@ -109,7 +115,8 @@ fn two_suffice_for_ones_own_process() {
 
 #[test]
 fn two_suffice_to_count_another_users_process() {
-    let _machine = claim_machine!();
+    let machine = claim_machine!();
+    let _paranoid = machine.set(PARANOID, USUAL);
     require_programs!("setpriv");
     let copies = Copies::new();
     let mut target = Target::start(Workload::Pie);
@@ -118,7 +125,8 @@ fn two_suffice_to_count_another_users_process() {
 
 #[test]
 fn ptrace_adds_the_names_of_another_users_process() {
-    let _machine = claim_machine!();
+    let machine = claim_machine!();
+    let _paranoid = machine.set(PARANOID, USUAL);
     require_programs!("setpriv");
     let copies = Copies::new();
     let mut target = Target::start(Workload::Pie);
@@ -129,7 +137,8 @@ fn ptrace_adds_the_names_of_another_users_process() {
 
 #[test]
 fn capabilities_of_the_file() {
-    let _machine = claim_machine!();
+    let machine = claim_machine!();
+    let _paranoid = machine.set(PARANOID, USUAL);
     require_programs!("setpriv", "setcap");
     let copies = Copies::new();
     let binary = copies.path("profil-bpf");
@@ -142,4 +151,30 @@ fn capabilities_of_the_file() {
     let mut target = target_of_nobody(&copies);
     let session = profile_as_nobody(&copies, &[], &mut target);
     session.assert_shares().assert_hot_in("split-pie");
+}
+
+#[test]
+fn a_kernel_that_wants_more_says_so() {
+    let machine = claim_machine!();
+    require_programs!("setpriv");
+    let _paranoid = machine.set(PARANOID, USUAL + 1);
+    let copies = Copies::new();
+    let target = target_of_nobody(&copies);
+    let command = as_nobody(&["bpf", "perfmon"], &copies.path("profil-bpf"));
+    let finished = Profiler::by(command)
+        .on_pid(target.pid(), RATE)
+        .args(["-d", "300ms"])
+        .run();
+    finished.assert_no_panic();
+    match finished.status.code() {
+        // As perf_event_open(2) has it.
+        Some(0) => {}
+        // As Debian has it.
+        _ => {
+            finished.assert_code(1).assert_clear_error();
+            finished
+                .assert_says("cap_sys_admin")
+                .assert_says("perf_event_paranoid=2");
+        }
+    }
 }

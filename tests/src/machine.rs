@@ -33,30 +33,46 @@ impl Machine {
     /// # Panics
     ///
     /// If it cannot be read or raised.
-    pub fn raise(&self, sysctl: &str, wanted: u64) -> Raised {
+    pub fn raise(&self, sysctl: &str, wanted: i64) -> Changed {
+        Changed::to(sysctl, |before| before.max(wanted))
+    }
+
+    /// Sets a value in `/proc/sys`, for as long as the returned value lives.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be read or set.
+    pub fn set(&self, sysctl: &str, wanted: i64) -> Changed {
+        Changed::to(sysctl, |_| wanted)
+    }
+}
+
+/// A value in `/proc/sys` that was changed. Set back when dropped.
+pub struct Changed {
+    restore: Option<(String, i64)>,
+}
+
+impl Changed {
+    fn to(sysctl: &str, wanted: impl FnOnce(i64) -> i64) -> Self {
         let path = format!("/proc/sys/{}", sysctl.replace('.', "/"));
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-        let before: u64 = text
+        let before: i64 = text
             .trim()
             .parse()
             .unwrap_or_else(|_| panic!("{path} holds {text:?}"));
-        if before >= wanted {
-            return Raised { restore: None };
+        let wanted = wanted(before);
+        if before == wanted {
+            return Self { restore: None };
         }
         fs::write(&path, wanted.to_string())
-            .unwrap_or_else(|error| panic!("cannot raise {path} to {wanted}: {error}"));
-        Raised {
+            .unwrap_or_else(|error| panic!("cannot set {path} to {wanted}: {error}"));
+        Self {
             restore: Some((path, before)),
         }
     }
 }
 
-/// A raised limit. Set back when dropped.
-pub struct Raised {
-    restore: Option<(String, u64)>,
-}
-
-impl Drop for Raised {
+impl Drop for Changed {
     fn drop(&mut self) {
         if let Some((path, before)) = &self.restore {
             // It was writable a moment ago, and a panic here would hide the test's own.

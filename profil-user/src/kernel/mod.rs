@@ -17,5 +17,5 @@ pub(crate) use maps::Counters;
 pub use maps::CountersError;
 pub use object::LoadError;
 pub(crate) use object::{KernelHalf, LoadPlan, PROGRAM};
-pub(crate) use probe::max_sample_rate;
 pub use probe::{Missing, missing_capabilities};
+pub(crate) use probe::{max_sample_rate, paranoid};

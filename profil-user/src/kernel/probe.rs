@@ -71,6 +71,14 @@ fn missing_from(effective: u64, last_capability: u32) -> Vec<Missing> {
         .collect()
 }
 
+/// What the unprivileged may do with perf events: `kernel.perf_event_paranoid`
+/// (perf_event_open(2)). Debian and its relatives know values above 2 and then want
+/// `CAP_SYS_ADMIN`, whatever else one has. `None` if it cannot be read.
+pub(crate) fn paranoid() -> Option<i32> {
+    let text = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok()?;
+    text.trim().parse().ok()
+}
+
 /// The highest rate that the administrator allows, in hertz: `kernel.perf_event_max_sample_rate`.
 /// The kernel lowers it by itself when ticks take too much time. `None` if it cannot be read.
 pub(crate) fn max_sample_rate() -> Option<u32> {
