@@ -112,7 +112,8 @@ fn succeeded(command: &Command, status: ExitStatus) -> Result<()> {
     }
 }
 
-fn cannot_run(command: &Command) -> String {
+/// What to say of a command that cannot be started.
+pub(crate) fn cannot_run(command: &Command) -> String {
     format!("cannot run `{}`", shown(command))
 }
 

@@ -10,11 +10,16 @@
     reason = "a command line program talks to its user"
 )]
 
+mod arch;
 mod bench;
 mod build_ebpf;
 mod check_ebpf;
 mod ci;
+mod cross;
+mod debian_archive;
+mod dist;
 mod ebpf;
+mod elf;
 mod exec;
 mod machine;
 mod run;
@@ -26,6 +31,8 @@ use std::{ffi::OsString, process::ExitCode};
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+
+use arch::Arch;
 
 /// The project's own commands.
 #[derive(Debug, Parser)]
@@ -63,6 +70,12 @@ enum Verb {
         /// The measurements to take; all of them by default
         names: Vec<String>,
     },
+    /// Build the static files to ship, and a list of their digests
+    Dist {
+        /// Build for this architecture; for all of them by default
+        #[arg(long = "arch", value_name = "ARCH")]
+        arches: Vec<Arch>,
+    },
     /// Run everything that CI checks
     Ci,
 }
@@ -88,6 +101,7 @@ fn dispatch(verb: Verb) -> Result<ExitCode> {
         Verb::Run { args } => run::run(&args),
         Verb::Test { suite, filter } => return Ok(test::run(suite, filter.as_deref())),
         Verb::Bench { names } => bench::run(&names),
+        Verb::Dist { arches } => dist::run(&arches),
         Verb::Ci => return Ok(ci::run()),
     }
     .map(|()| ExitCode::SUCCESS)

@@ -51,12 +51,18 @@ pub(crate) fn cargo_program() -> OsString {
 ///
 /// If the build fails or produces no such executable.
 pub(crate) fn build_executable(cargo_args: &[&str], target: &str) -> Result<PathBuf> {
-    let mut command = cargo();
-    command
-        .args(cargo_args)
-        .arg("--message-format=json-render-diagnostics");
-    executable_in(&exec::output(&mut command)?, target)
-        .with_context(|| format!("`{}` made no executable `{target}`", exec::shown(&command)))
+    executable_of(cargo().args(cargo_args), target)
+}
+
+/// Runs a cargo that builds something, and returns the executable that it produced for `target`.
+///
+/// # Errors
+///
+/// If the build fails or produces no such executable.
+pub(crate) fn executable_of(command: &mut Command, target: &str) -> Result<PathBuf> {
+    command.arg("--message-format=json-render-diagnostics");
+    executable_in(&exec::output(command)?, target)
+        .with_context(|| format!("`{}` made no executable `{target}`", exec::shown(command)))
 }
 
 /// A line of cargo's report that says what was built.
