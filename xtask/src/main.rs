@@ -25,6 +25,7 @@ mod machine;
 mod run;
 mod steps;
 mod test;
+mod vm_test;
 mod workspace;
 
 use std::{ffi::OsString, process::ExitCode};
@@ -76,6 +77,8 @@ enum Verb {
         #[arg(long = "arch", value_name = "ARCH")]
         arches: Vec<Arch>,
     },
+    /// Run the root tests on other kernels and on arm64, in virtual machines
+    VmTest(vm_test::Options),
     /// Run everything that CI checks
     Ci,
 }
@@ -102,6 +105,7 @@ fn dispatch(verb: Verb) -> Result<ExitCode> {
         Verb::Test { suite, filter } => return Ok(test::run(suite, filter.as_deref())),
         Verb::Bench { names } => bench::run(&names),
         Verb::Dist { arches } => dist::run(&arches),
+        Verb::VmTest(options) => return Ok(vm_test::run(&options)),
         Verb::Ci => return Ok(ci::run()),
     }
     .map(|()| ExitCode::SUCCESS)

@@ -3,7 +3,7 @@
 //! The suites follow the ladder: `host` is pure and runs anywhere, `program` runs the real binary
 //! without privileges, `root` runs it on the real kernel.
 
-mod libtest;
+pub(crate) mod libtest;
 mod provision;
 
 use std::{

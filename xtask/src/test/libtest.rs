@@ -8,9 +8,9 @@ use crate::exec;
 
 /// How many tests there were, over all test runners so far.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(super) struct Counts {
-    passed: u64,
-    failed: u64,
+pub(crate) struct Counts {
+    pub(crate) passed: u64,
+    pub(crate) failed: u64,
     ignored: u64,
 }
 
@@ -25,7 +25,7 @@ impl Counts {
     }
 
     /// Adds a line like `test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; …`.
-    fn add(&mut self, line: &str) {
+    pub(crate) fn add(&mut self, line: &str) {
         let Some((_, counts)) = line
             .strip_prefix("test result: ")
             .and_then(|rest| rest.split_once(". "))

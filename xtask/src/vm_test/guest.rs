@@ -1,0 +1,177 @@
+//! What a virtual machine runs: the file system in its memory, one for all kernels of an
+//! architecture.
+//!
+//! It holds the shipped binary, the tests, their targets, and the few programs that they use, out
+//! of the packages of the system that we run on: programs compiled here find the same C library
+//! there.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context as _, Result};
+use flate2::{Compression, write::GzEncoder};
+
+use super::{
+    cpio::Cpio,
+    libraries::{Libraries, Program},
+    packages,
+};
+use crate::{arch::Arch, dist::StaticBuild, exec, workspace};
+
+const INIT: &str = include_str!("init.sh");
+
+/// The test binary, and the program that builds its targets.
+const ROOT_TESTS: [&str; 8] = [
+    "test",
+    "--no-run",
+    "--release",
+    "--locked",
+    "--package",
+    "profil-tests",
+    "--test",
+    "root",
+];
+const BUILD_WORKLOADS: [&str; 6] = [
+    "build",
+    "--locked",
+    "--package",
+    "profil-tests",
+    "--bin",
+    PROFIL_WORKLOADS,
+];
+const PROFIL_WORKLOADS: &str = "profil-workloads";
+
+/// Modules of the tests that a virtual machine is no place for: one drives a terminal by a
+/// program that the guest does not have, the other wants rates that an emulated CPU cannot keep.
+const LEFT_OUT: [&str; 2] = ["terminal::", "high_rate::"];
+
+/// What is not made by a file, and modes that are not the usual ones.
+const DIRECTORIES: [(&str, u32); 5] = [
+    ("/dev", 0o755),
+    ("/proc", 0o755),
+    ("/sys", 0o755),
+    ("/tmp", 0o1777),
+    ("/root", 0o700),
+];
+
+/// Users that programs ask for by name.
+const TEXTS: [(&str, &str); 2] = [
+    (
+        "/etc/passwd",
+        "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n",
+    ),
+    ("/etc/group", "root:x:0:\nnogroup:x:65534:\n"),
+];
+
+/// Builds all of it, and returns the file that a kernel is started with.
+///
+/// # Errors
+///
+/// If something cannot be fetched or built, or needs a library that is not there.
+pub(super) fn provide(arch: Arch, filters: &[String]) -> Result<PathBuf> {
+    let build = StaticBuild::provide(arch)?;
+    let profil_bpf = build.profil_bpf()?;
+    let tests = build.executable(&ROOT_TESTS, "root")?;
+    let workloads = build_workloads(arch, &build)?;
+    let packages = packages::provide(arch)?;
+
+    let mut programs = packages::programs(&packages, arch)?;
+    add_files(&workloads, "/workloads", &mut programs)?;
+    let libraries = Libraries::below(&packages, arch)?;
+    // The C library loads it when a thread is cancelled.
+    programs.push(libraries.program("libgcc_s.so.1", &library_path(arch, "libgcc_s.so.1"))?);
+    let needed = libraries.needed_by(&programs)?;
+    programs.push(Program::read(&profil_bpf, "/profil-bpf")?);
+    programs.push(Program::read(&tests, "/root-tests")?);
+
+    let path = workspace::target_dir()
+        .join("vm")
+        .join(format!("initramfs-{}.gz", arch.debian()));
+    let file = fs::File::create(&path);
+    let file = file.with_context(|| format!("cannot create {}", path.display()))?;
+    let mut cpio = Cpio::new(GzEncoder::new(file, Compression::fast()));
+    let written = (|| {
+        for (directory, mode) in DIRECTORIES {
+            cpio.directory(directory, mode)?;
+        }
+        cpio.device("/dev/console", 0o600, (5, 1))?;
+        for (name, text) in TEXTS {
+            cpio.file(name, 0o644, text.as_bytes())?;
+        }
+        cpio.file("/arguments", 0o644, arguments(filters).as_bytes())?;
+        cpio.file("/init", 0o755, INIT.as_bytes())?;
+        for (name, bytes) in &needed.loaders {
+            cpio.file(name, 0o755, bytes)?;
+        }
+        for (name, bytes) in &needed.libraries {
+            cpio.file(&library_path(arch, name), 0o755, bytes)?;
+        }
+        for program in &programs {
+            cpio.file(&program.name, 0o755, &program.bytes)?;
+        }
+        cpio.finish()?.finish()
+    })();
+    written.with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(path)
+}
+
+/// Where Debian's C library looks.
+fn library_path(arch: Arch, name: &str) -> String {
+    format!("/lib/{}/{name}", arch.gnu())
+}
+
+/// The test runner's arguments, one in a line.
+fn arguments(filters: &[String]) -> String {
+    let mut lines = "--test-threads=1\n".to_owned();
+    for module in LEFT_OUT {
+        lines += &format!("--skip\n{module}\n");
+    }
+    for filter in filters {
+        lines += &format!("{filter}\n");
+    }
+    lines
+}
+
+/// Builds the targets and returns the directory that holds them.
+fn build_workloads(arch: Arch, build: &StaticBuild) -> Result<PathBuf> {
+    let builder = workspace::build_executable(&BUILD_WORKLOADS, PROFIL_WORKLOADS)?;
+    let dir = workspace::target_dir()
+        .join("vm/workloads")
+        .join(arch.debian());
+    fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+    let mut command = Command::new(builder);
+    command.arg(&dir);
+    build.compiler().set_up(&mut command)?;
+    exec::run(&mut command)?;
+    Ok(dir)
+}
+
+/// Adds every file below `dir`, as it lies there.
+fn add_files(dir: &Path, name: &str, programs: &mut Vec<Program>) -> Result<()> {
+    for entry in fs::read_dir(dir).with_context(|| format!("cannot list {}", dir.display()))? {
+        let entry = entry?;
+        let name = format!("{name}/{}", entry.file_name().to_string_lossy());
+        if entry.file_type()?.is_dir() {
+            add_files(&entry.path(), &name, programs)?;
+        } else {
+            programs.push(Program::read(&entry.path(), &name)?);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_argument_is_a_line() {
+        assert_eq!(
+            arguments(&["gmon::".into()]),
+            "--test-threads=1\n--skip\nterminal::\n--skip\nhigh_rate::\ngmon::\n"
+        );
+    }
+}

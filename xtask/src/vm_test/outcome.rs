@@ -1,0 +1,171 @@
+//! One leg from its kernel to its line in the summary.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, bail};
+
+use super::{
+    Options,
+    budgets::Budgets,
+    console::Console,
+    kernels,
+    machine::{End, Machine},
+    matrix::Leg,
+    verdict::{Verdict, Word},
+};
+use crate::{debian_archive::Absent, workspace};
+
+/// How much of a failed leg's console is printed, in lines, if no test says more about itself.
+const TAIL: usize = 60;
+
+/// How much of it is printed at most.
+const MOST: usize = 400;
+
+/// What a leg leaves behind.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    /// For the summary.
+    pub(super) line: String,
+    /// Whether it is as it should be.
+    pub(super) result: Result<()>,
+}
+
+/// Boots the leg's kernel with this guest and judges what it says.
+pub(super) fn of(
+    leg: &Leg,
+    guest: Option<&Path>,
+    options: &Options,
+    budgets: &mut Budgets,
+) -> Outcome {
+    let log = log_of(leg);
+    let start = Instant::now();
+    let ran = boot(leg, guest, options, &log);
+    let took = start.elapsed();
+    match ran {
+        Ok((text, end)) => {
+            let console = Console::read(&text);
+            if options.record && console.exit.is_some() && !console.programs.is_empty() {
+                let kernel = console.release.as_deref().unwrap_or("unknown");
+                budgets.record(&leg.to_string(), kernel, &console.programs);
+            }
+            let verdict = Verdict::of(&console, end, &leg.to_string(), budgets);
+            if verdict.word != Word::Passed {
+                print_excerpt(&text, &log);
+            }
+            Outcome {
+                line: line(leg, &verdict, &console, took),
+                result: result(&verdict),
+            }
+        }
+        Err(error) => {
+            let verdict = Verdict::not_run(format!("{error:#}"));
+            let allowed = leg.may_be_absent.filter(|_| error.is::<Absent>());
+            let mut line = line(leg, &verdict, &Console::default(), took);
+            line += &format!(": {error:#}");
+            match allowed {
+                None => Outcome {
+                    line,
+                    result: Err(error.context("not run")),
+                },
+                Some(why) => Outcome {
+                    line: format!("{line}, which is allowed: {why}"),
+                    result: Ok(()),
+                },
+            }
+        }
+    }
+}
+
+fn boot(leg: &Leg, guest: Option<&Path>, options: &Options, log: &Path) -> Result<(String, End)> {
+    let initramfs = guest.context("there is no guest to run on it")?;
+    let kernel = kernels::provide(leg)?;
+    if let Some(dir) = log.parent() {
+        fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
+    }
+    let machine = Machine {
+        arch: leg.arch,
+        accelerator: options.accel,
+        kernel: &kernel,
+        initramfs,
+        limit: Duration::from_secs(options.timeout),
+    };
+    machine.run(log, |line| {
+        if options.verbose {
+            println!("{leg}: {line}");
+        }
+    })
+}
+
+fn log_of(leg: &Leg) -> PathBuf {
+    let logs = workspace::target_dir().join("vm/logs");
+    logs.join(format!("{leg}.log"))
+}
+
+fn result(verdict: &Verdict) -> Result<()> {
+    match verdict.word {
+        Word::Passed => Ok(()),
+        word => bail!("{word}: {}", verdict.reasons.join("; ")),
+    }
+}
+
+/// `amd64-6.1  6.1.0-57-cloud-amd64  passed  52 passed, 0 failed, 0 skipped, 85.3 s`, and the
+/// sizes of the BPF programs.
+fn line(leg: &Leg, verdict: &Verdict, console: &Console, took: Duration) -> String {
+    let release = console.release.as_deref().unwrap_or("-");
+    let failed = console.counts.map_or(0, |counts| counts.failed);
+    let mut line = format!(
+        "{:12} {release:28} {:7} {:3} passed, {failed} failed, {} skipped, {:.1} s",
+        leg.to_string(),
+        verdict.word,
+        console.passed(),
+        console.skipped.len(),
+        took.as_secs_f64()
+    );
+    for (name, figures) in &console.programs {
+        let processed = figures
+            .processed
+            .map_or("?".into(), |count| count.to_string());
+        line += &format!(
+            "; {name}: {} instructions, {processed} processed",
+            figures.instructions
+        );
+    }
+    line
+}
+
+fn print_excerpt(text: &str, log: &Path) {
+    let excerpt = excerpt(text);
+    println!("--- {}, its last {} lines:", log.display(), excerpt.len());
+    for line in excerpt {
+        println!("{line}");
+    }
+    println!("---");
+}
+
+/// What the failed tests say, or else the last lines.
+fn excerpt(text: &str) -> Vec<&str> {
+    let lines: Vec<_> = text.lines().collect();
+    let failures = lines.iter().position(|&line| line == "failures:");
+    let start = failures.unwrap_or(lines.len().saturating_sub(TAIL));
+    lines[start.max(lines.len().saturating_sub(MOST))..].to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failed_tests_have_their_say() {
+        let long = "noise\n".repeat(100);
+        assert_eq!(excerpt(&long).len(), TAIL);
+        assert_eq!(excerpt("one\ntwo\n"), ["one", "two"]);
+        let text = format!("{long}failures:\n{long}failures:\n    a::b\n");
+        assert_eq!(excerpt(&text).len(), 103);
+        let text = format!("failures:\n{}", long.repeat(10));
+        assert_eq!(excerpt(&text).len(), MOST);
+    }
+}
