@@ -6,6 +6,13 @@ use std::{
     time::Duration,
 };
 
+use rustix::process::{Resource, Rlimit};
+
+const NO_LIMIT: Rlimit = Rlimit {
+    current: None,
+    maximum: None,
+};
+
 static CLAIM: Mutex<()> = Mutex::new(());
 
 /// The right to load the machine and to change its settings, held by one test at a time.
@@ -22,6 +29,8 @@ impl Machine {
         if !rustix::process::geteuid().is_root() {
             return None;
         }
+        // Before Linux 5.11 BPF maps count against it, also those of the users that tests become.
+        let _ = rustix::process::setrlimit(Resource::Memlock, NO_LIMIT);
         // A test that failed left nothing behind that the next one depends on.
         let claim = CLAIM.lock().unwrap_or_else(PoisonError::into_inner);
         Some(Self { _claim: claim })

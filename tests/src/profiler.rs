@@ -5,8 +5,7 @@ use std::{
     fs,
     path::Path,
     process::{Command, Stdio},
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use crate::{
@@ -17,11 +16,11 @@ use crate::{
 /// How long the profiler may take to start, and to end once it should.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How long the number of its clocks must not change to count as attached.
-const STABLE: Duration = Duration::from_millis(50);
-
-/// A grace after that: the clocks are opened before they are started.
-const GRACE: Duration = Duration::from_millis(100);
+/// The system calls that wait for epoll's events.
+#[cfg(target_arch = "x86_64")]
+const EPOLL_WAITS: &[libc::c_long] = &[libc::SYS_epoll_wait, libc::SYS_epoll_pwait];
+#[cfg(not(target_arch = "x86_64"))]
+const EPOLL_WAITS: &[libc::c_long] = &[libc::SYS_epoll_pwait];
 
 /// A profiler about to be started.
 pub struct Profiler {
@@ -126,8 +125,6 @@ impl Profiler {
 ///
 /// If it ends instead, or takes too long.
 pub fn wait_until_attached(process: &mut Process) {
-    let mut clocks = 0;
-    let mut since = Instant::now();
     let attached = wait_until(PATIENCE, || {
         if let Some(status) = process.ended() {
             panic!(
@@ -135,28 +132,34 @@ pub fn wait_until_attached(process: &mut Process) {
                 process.stderr()
             );
         }
-        let now = clocks_of(process.pid());
-        if now != clocks {
-            clocks = now;
-            since = Instant::now();
-        }
-        clocks > 0 && since.elapsed() >= STABLE
+        holds_program(process.pid()) && waits_for_events(process.pid())
     });
     assert!(
         attached,
         "profil-bpf did not attach within {PATIENCE:?}:\n{}",
         process.stderr()
     );
-    thread::sleep(GRACE);
 }
 
-/// How many perf events a process holds.
-fn clocks_of(pid: u32) -> usize {
+/// Whether a process holds a BPF program. The profiler loads it before it opens its clocks.
+fn holds_program(pid: u32) -> bool {
     let Ok(descriptors) = fs::read_dir(format!("/proc/{pid}/fd")) else {
-        return 0;
+        return false;
     };
     descriptors
         .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok())
-        .filter(|link| link.as_os_str() == "anon_inode:[perf_event]")
-        .count()
+        .any(|link| link.as_os_str() == "anon_inode:bpf-prog")
+}
+
+/// Whether the main thread of a process sleeps until something happens (epoll(7)). The profiler
+/// does so once its clocks are on, and not between loading and that.
+fn waits_for_events(pid: u32) -> bool {
+    let Ok(text) = fs::read_to_string(format!("/proc/{pid}/syscall")) else {
+        return false;
+    };
+    let call = text
+        .split(' ')
+        .next()
+        .and_then(|number| number.parse().ok());
+    call.is_some_and(|number: libc::c_long| EPOLL_WAITS.contains(&number))
 }

@@ -8,7 +8,8 @@
 #include "slices.h"
 
 /* The loop to copy. It is a chain of dependent multiplications, so that ticks meet it at many
- * addresses, and it refers to nothing outside itself. */
+ * addresses, and it refers to nothing outside itself. The jump is for emulators, which are
+ * interrupted only where a straight piece of code begins. */
 #define TWICE(text) text text
 #define SIXTEEN_TIMES(text) TWICE(TWICE(TWICE(TWICE(text))))
 
@@ -22,6 +23,8 @@ __asm__(".text\n"
         "jit_code:\n"
         "mov %rdi, %rax\n"
         "1:\n" SIXTEEN_TIMES("imul $3, %rax, %rax\n")
+        "jmp 2f\n"
+        "2:\n" SIXTEEN_TIMES("imul $5, %rax, %rax\n")
         "dec %rdi\n"
         "jnz 1b\n"
         "ret\n"
@@ -31,6 +34,8 @@ __asm__(".text\n"
         "jit_code:\n"
         "mov x1, x0\n"
         "1:\n" SIXTEEN_TIMES("mul x0, x0, x0\n")
+        "b 2f\n"
+        "2:\n" SIXTEEN_TIMES("mul x0, x0, x0\n")
         "subs x1, x1, #1\n"
         "b.ne 1b\n"
         "ret\n"

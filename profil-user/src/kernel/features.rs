@@ -126,6 +126,8 @@ impl Feature {
 
     /// Tries it. Nothing stays behind.
     pub fn presence(self) -> Presence {
+        // Else what counts against the limit could not be told from what is not there.
+        memlock::raise();
         match self {
             Self::Bpf => presence(&array(0), &[libc::ENOSYS], Presence::Present),
             Self::PerfEvents => presence(
