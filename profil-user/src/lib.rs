@@ -43,5 +43,5 @@ pub use options::{ClockScope, Options, Rate, RateError, Tgid};
 pub use profile::{
     Balance, Count, ElfClass, Note, Object, ObjectId, ObjectKind, Profile, Text, Unresolved,
 };
-pub use session::{Session, Snapshot, Taken};
+pub use session::{Control, Session, Snapshot, Taken};
 pub use target::{LayoutError, TargetError};

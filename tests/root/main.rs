@@ -4,6 +4,7 @@
 //! machine with nothing else to do.
 
 mod conservation;
+mod control;
 mod endings;
 mod gmon;
 mod ground_truth;

@@ -1,6 +1,7 @@
 //! One session: attach → run until stopped → profile.
 
 mod attach;
+mod meter;
 mod ticks;
 
 use std::{
@@ -26,6 +27,7 @@ use crate::{
     target::{self, ImageWatch, Layout, ObjectFile, Objects, Process, StrayBook},
 };
 use attach::{check_rate, raise_descriptor_limit, start_clock};
+use meter::Meter;
 use ticks::{children, merge, total};
 
 /// How often exec is looked for.
@@ -53,9 +55,10 @@ pub struct Session {
     rate: Rate,
     drain_interval: Duration,
     notes: Vec<Note>,
-    /// CPU time of the target when the clock was switched on, in nanoseconds, and as last read.
-    /// Only where the clock follows CPUs and cannot tell itself.
-    cpu_time: (u64, u64),
+    /// The time that the clock was on, by the target's own account as well: a clock that follows
+    /// CPUs cannot tell what was due.
+    meter: Meter,
+    paused: watch::Sender<bool>,
     snapshots: watch::Sender<Snapshot>,
 }
 
@@ -64,8 +67,29 @@ pub struct Session {
 pub struct Taken {
     /// The profile.
     pub profile: Profile,
+    /// Whether the clock is off: paused, or at the end.
+    pub paused: bool,
     /// In the order of [`Profile::objects`].
     pub(crate) files: Vec<Option<Arc<ObjectFile>>>,
+}
+
+/// Pauses and resumes a session without detaching, like `moncontrol(3)`. Time while it is paused is
+/// not due.
+#[derive(Clone, Debug)]
+pub struct Control {
+    paused: watch::Sender<bool>,
+}
+
+impl Control {
+    /// Switches the clock off, until [`Control::resume`]. May be called before [`Session::run`].
+    pub fn pause(&self) {
+        self.paused.send_replace(true);
+    }
+
+    /// Switches it on again.
+    pub fn resume(&self) {
+        self.paused.send_replace(false);
+    }
 }
 
 /// An interval whose first tick is one interval away: there is nothing to read yet.
@@ -142,7 +166,8 @@ impl Session {
             rate: options.rate,
             drain_interval: options.drain_interval,
             notes,
-            cpu_time: (0, 0),
+            meter: Meter::default(),
+            paused: watch::Sender::new(false),
             snapshots: watch::Sender::new(None),
         })
     }
@@ -150,6 +175,13 @@ impl Session {
     /// The name of the target. Untrusted: escape it before display.
     pub fn target_name(&self) -> &str {
         self.process.name()
+    }
+
+    /// Pauses and resumes the session, from anywhere.
+    pub fn control(&self) -> Control {
+        Control {
+            paused: self.paused.clone(),
+        }
     }
 
     /// Snapshots of the profile, one at every drain, for as long as somebody listens.
@@ -172,10 +204,10 @@ impl Session {
         let mut drain = every(self.drain_interval);
         let mut glance = every(GLANCE_INTERVAL);
 
-        let cpu_time = self.process.cpu_time_ns().unwrap_or(0);
-        self.cpu_time = (cpu_time, cpu_time);
-        self.clock.enable()?;
-        let start = Instant::now();
+        let mut paused = self.paused.subscribe();
+        if !*paused.borrow_and_update() {
+            self.switch_on()?;
+        }
         loop {
             tokio::select! {
                 biased;
@@ -185,20 +217,45 @@ impl Session {
                     let _ = ready.map_err(RunError::Wait)?;
                     break;
                 }
+                // We hold the other end ourselves.
+                Ok(()) = paused.changed() => {
+                    let pause = *paused.borrow_and_update();
+                    match (pause, self.meter.is_running()) {
+                        (true, true) => self.switch_off()?,
+                        (false, false) => self.switch_on()?,
+                        _ => {}
+                    }
+                    self.publish()?;
+                }
                 _ = glance.tick() => self.glance()?,
                 _ = drain.tick() => {
                     self.look()?;
-                    self.publish(start.elapsed())?;
+                    self.publish()?;
                 }
             }
         }
-        self.clock.disable()?;
-        let elapsed = start.elapsed();
+        if self.meter.is_running() {
+            self.switch_off()?;
+        }
         self.look()?;
         // Nothing ticks any more: what is read now is all there is.
         self.drain.read_all()?;
         self.follow_mappings()?;
-        self.taken(elapsed)
+        self.taken()
+    }
+
+    fn switch_on(&mut self) -> Result<(), RunError> {
+        let cpu_ns = self.process.cpu_time_ns().unwrap_or(0);
+        self.clock.enable()?;
+        self.meter.start(Instant::now(), cpu_ns);
+        Ok(())
+    }
+
+    /// Nothing ticks any more when this returns.
+    fn switch_off(&mut self) -> Result<(), RunError> {
+        self.clock.disable()?;
+        self.meter.stop(Instant::now(), self.process.cpu_time_ns());
+        Ok(())
     }
 
     /// Notices exec. Much cheaper than a look at the counters, and so done more often: until it
@@ -218,7 +275,7 @@ impl Session {
         if self.drain.read()?.tally != before {
             self.follow_mappings()?;
         }
-        self.cpu_time.1 = self.process.cpu_time_ns().unwrap_or(self.cpu_time.1);
+        self.meter.read(self.process.cpu_time_ns());
         self.kernel.flush_log();
         Ok(())
     }
@@ -282,27 +339,27 @@ impl Session {
         Ok(())
     }
 
-    fn publish(&self, elapsed: Duration) -> Result<(), RunError> {
+    fn publish(&self) -> Result<(), RunError> {
         if self.snapshots.receiver_count() > 0 {
-            self.snapshots
-                .send_replace(Some(Arc::new(self.taken(elapsed)?)));
+            self.snapshots.send_replace(Some(Arc::new(self.taken()?)));
         }
         Ok(())
     }
 
-    fn taken(&self, elapsed: Duration) -> Result<Taken, RunError> {
+    fn taken(&self) -> Result<Taken, RunError> {
         Ok(Taken {
-            profile: self.profile(elapsed)?,
+            profile: self.profile()?,
+            paused: !self.meter.is_running(),
             files: self.objects.files().to_vec(),
         })
     }
 
     /// The profile as of the last drain.
-    fn profile(&self, elapsed: Duration) -> Result<Profile, RunError> {
+    fn profile(&self) -> Result<Profile, RunError> {
         let batch = self.drain.last();
         let due_ns = match self.clock.follows() {
             Follows::Tasks => self.clock.elapsed_ns()?,
-            Follows::Cpus => self.cpu_time.1.saturating_sub(self.cpu_time.0),
+            Follows::Cpus => self.meter.used_ns(),
         };
         let mut notes = self.notes.clone();
         notes.extend_from_slice(self.layout.notes());
@@ -316,7 +373,7 @@ impl Session {
             period_ns: self.rate.period_ns(),
             kernel_bytes: self.kernel.memory(),
         };
-        let used_ns = self.cpu_time.1.saturating_sub(self.cpu_time.0);
+        let used_ns = self.meter.used_ns();
         if used_ns > due_ns + due_ns / 10 + UNSEEN_SLACK_NS {
             notes.push(Note::Unseen {
                 used_ns: used_ns - due_ns,
@@ -336,7 +393,7 @@ impl Session {
             target: self.process.tgid(),
             target_name: self.process.name().to_owned(),
             rate: self.rate,
-            elapsed,
+            elapsed: self.meter.elapsed(Instant::now()),
             objects: self.objects.list().to_vec(),
             counts: self.counts(batch),
             balance,

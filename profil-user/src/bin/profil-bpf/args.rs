@@ -84,6 +84,8 @@ Examples:
   sudo profil-bpf --pid 4242 -o profiles/        one gmon file for every object
   sudo profil-bpf doctor                         what this machine can do, and a trial
 
+SIGUSR1 pauses the clock, SIGUSR2 lets it go on: kill -USR1 PID-OF-PROFIL-BPF.
+
 Exit status: 0 a profile was taken, 1 it was not, 2 wrong usage.";
 
 /// What was asked for.

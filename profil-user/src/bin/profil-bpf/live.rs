@@ -74,9 +74,14 @@ fn picture(taken: &Taken, functions: &[Function], columns: usize) -> Vec<String>
     let cpu = profile.balance.due_ns as f64 / 1e9;
     let mut lines = vec![shorten(
         &format!(
-            "{wall:.0} s  {} ticks  target CPU {:.1} %  Ctrl-C ends it",
+            "{wall:.0} s  {} ticks  target CPU {:.1} %  {}Ctrl-C ends it",
             profile.balance.seen(),
             100.0 * cpu / wall.max(f64::EPSILON),
+            if taken.paused {
+                "paused; SIGUSR2 goes on; "
+            } else {
+                ""
+            },
         ),
         columns,
     )];

@@ -15,7 +15,12 @@ use profil_user::{
 };
 use tokio::{runtime::Runtime, sync::oneshot};
 
-use crate::{args::Plan, live::LiveView, signals::Signals, talk};
+use crate::{
+    args::Plan,
+    live::LiveView,
+    signals::{Signals, Switches},
+    talk,
+};
 
 /// Functions listed on a terminal; a pipe or a file gets all.
 const ROWS_ON_TERMINAL: usize = 40;
@@ -29,8 +34,8 @@ pub(crate) fn run(plan: Plan) -> anyhow::Result<()> {
         .build()
         .context("cannot start the event loop")?;
     // Before anything is opened that a signal would leave behind.
-    let mut signals = runtime
-        .block_on(async { Signals::listen() })
+    let (mut signals, switches) = runtime
+        .block_on(async { io::Result::Ok((Signals::listen()?, Switches::listen()?)) })
         .context("cannot listen for signals")?;
     let outputs = plan
         .outputs
@@ -38,7 +43,7 @@ pub(crate) fn run(plan: Plan) -> anyhow::Result<()> {
         .map(Output::open)
         .collect::<Result<Vec<_>, _>>()?;
     let session = Session::attach(&plan.options)?;
-    let taken = take(&runtime, session, &mut signals, plan.duration)?;
+    let taken = take(&runtime, session, (&mut signals, switches), plan.duration)?;
     let functions = name(&runtime, &taken, &mut signals);
     write_all(outputs, &taken.profile, &functions, signals)
 }
@@ -47,7 +52,7 @@ pub(crate) fn run(plan: Plan) -> anyhow::Result<()> {
 fn take(
     runtime: &Runtime,
     session: Session,
-    signals: &mut Signals,
+    (signals, mut switches): (&mut Signals, Switches),
     duration: Option<Duration>,
 ) -> anyhow::Result<Taken> {
     let view = io::stderr()
@@ -60,9 +65,11 @@ fn take(
         }
     };
     let result = runtime.block_on(async {
+        let control = session.control();
         let stop = async {
             tokio::select! {
                 () = signals.next() => {}
+                () = switches.obey(&control) => {}
                 () = time_is_up => {}
             }
         };

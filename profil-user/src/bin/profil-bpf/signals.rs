@@ -1,7 +1,8 @@
-//! Signals that ask for the end.
+//! Signals: those that ask for the end, and those that pause and resume.
 
 use std::{fs, io};
 
+use profil_user::Control;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Ctrl-C, SIGTERM and a closed terminal, from the moment when they are listened to. Those that
@@ -48,6 +49,32 @@ impl Signals {
             if listened {
                 // SAFETY: the default action is no code of ours.
                 unsafe { libc::signal(kind.as_raw_value(), libc::SIG_DFL) };
+            }
+        }
+    }
+}
+
+/// SIGUSR1 and SIGUSR2, which pause and resume the clock.
+pub(crate) struct Switches {
+    off: Signal,
+    on: Signal,
+}
+
+impl Switches {
+    /// Listens, inside an event loop.
+    pub(crate) fn listen() -> io::Result<Self> {
+        Ok(Self {
+            off: signal(SignalKind::user_defined1())?,
+            on: signal(SignalKind::user_defined2())?,
+        })
+    }
+
+    /// Does what they say, for ever.
+    pub(crate) async fn obey(&mut self, control: &Control) {
+        loop {
+            tokio::select! {
+                _ = self.off.recv() => control.pause(),
+                _ = self.on.recv() => control.resume(),
             }
         }
     }
