@@ -2,7 +2,7 @@
 
 use profil_tests::{
     Profiler, Target, Workload, claim_machine,
-    session::{self, rate, window},
+    session::{self, RATE, window},
     statistics::assert_share,
 };
 
@@ -37,8 +37,8 @@ fn a_full_table_of_strays_is_an_outcome() {
     let _machine = claim_machine!();
     let session = session::measured(|| {
         let mut target = Target::start(Workload::Jit);
-        let profiler = Profiler::on(target.pid(), rate()).args(["--strays", "1"]);
-        session::take(&mut target, profiler, rate(), window())
+        let profiler = Profiler::on(target.pid(), RATE).args(["--strays", "1"]);
+        session::take(&mut target, profiler, RATE, window())
     });
 
     // What has no address is missing from the rows, and only there.

@@ -10,7 +10,7 @@ use profil_tests::{
     places::{self, names_in},
     process::wait_until,
     profiler::{PATIENCE, wait_until_attached},
-    session::rate,
+    session::RATE,
     statistics::assert_ratio,
 };
 use rustix::process::Signal;
@@ -21,7 +21,7 @@ fn holds(finished: &Finished, time: Duration) {
     finished.assert_code(0).assert_no_panic();
     let report = Report::of(&finished.stdout);
     report.assert_conserved().assert_most_ticks_seen();
-    let expected = time.as_secs_f64() * f64::from(rate());
+    let expected = time.as_secs_f64() * f64::from(RATE);
     assert_ratio("ticks", report.ticks() as f64, expected, 0.1);
     assert!(report.share_of("spin_alpha") > 0.5, "{report:#?}");
 }
@@ -31,7 +31,7 @@ fn the_target_exits() {
     let _machine = claim_machine!();
     let dir = places::public_dir();
     let mut target = Target::start(Workload::Pie);
-    let profiler = Profiler::on(target.pid(), rate())
+    let profiler = Profiler::on(target.pid(), RATE)
         .output(dir.path().join("gmon.out"))
         .attach();
     target.go(Duration::from_secs(2));
@@ -46,7 +46,7 @@ fn the_target_exits() {
 fn the_target_is_killed() {
     let _machine = claim_machine!();
     let mut target = Target::start(Workload::Pie);
-    let profiler = Profiler::on(target.pid(), rate()).attach();
+    let profiler = Profiler::on(target.pid(), RATE).attach();
     target.go(Duration::from_secs(60));
     std::thread::sleep(Duration::from_secs(2));
     target.kill();
@@ -64,7 +64,7 @@ fn ends_by(signal: Signal) {
     let file = dir.path().join("gmon.out");
     fs::write(&file, "an older profile").expect("a file");
     let mut target = Target::start(Workload::Pie);
-    let profiler = Profiler::on(target.pid(), rate()).output(&file).attach();
+    let profiler = Profiler::on(target.pid(), RATE).output(&file).attach();
     target.go_and_hold(Duration::from_secs(1));
     let split = target.split();
     profiler.signal(signal);
@@ -94,12 +94,12 @@ fn the_time_is_over() {
     let mut target = Target::start(Workload::Pie);
     target.go_and_hold(Duration::from_secs(60));
     let start = Instant::now();
-    let finished = Profiler::on(target.pid(), rate()).args(["-d", "1s"]).run();
+    let finished = Profiler::on(target.pid(), RATE).args(["-d", "1s"]).run();
     let took = start.elapsed();
     finished.assert_code(0).assert_no_panic();
     let report = Report::of(&finished.stdout);
     report.assert_conserved().assert_most_ticks_seen();
-    let seconds = report.ticks() as f64 / f64::from(rate());
+    let seconds = report.ticks() as f64 / f64::from(RATE);
     assert!(
         (0.9 - machine::slack()..=1.05 + machine::slack()).contains(&seconds),
         "{seconds} s of ticks in a session of 1 s"
@@ -116,7 +116,7 @@ fn the_profiler_is_killed() {
     let others = kernel::loaded_programs(kernel::PROGRAM);
     let mut target = Target::start(Workload::Pie);
     let dir = places::public_dir();
-    let mut profiler = Profiler::on(target.pid(), rate())
+    let mut profiler = Profiler::on(target.pid(), RATE)
         .output(dir.path().join("gmon.out"))
         .start();
     wait_until_attached(&mut profiler);

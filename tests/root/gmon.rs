@@ -7,7 +7,7 @@ use profil_tests::{
     places::{self, names_in},
     report::Report,
     require_programs,
-    session::{self, rate, window},
+    session::{self, RATE, window},
 };
 
 const HOT: [&str; 3] = ["spin_alpha", "spin_beta", "spin_gamma"];
@@ -41,7 +41,7 @@ fn gprof_agrees(report: &Report, object: &Path, file: &Path) {
         let percent = 100.0 * rows[0].ticks as f64 / ticks_in_object;
         // Both round: gprof to two digits, the report to three.
         let rounding = 0.0125;
-        let more_seconds = unnamed as f64 / f64::from(rate());
+        let more_seconds = unnamed as f64 / f64::from(RATE);
         let more_percent = 100.0 * unnamed as f64 / ticks_in_object;
         assert!(
             (-rounding..=rounding + more_seconds).contains(&(entry.self_seconds - seconds))
@@ -72,8 +72,8 @@ fn executable_is_read_by_gprof(workload: Workload) {
     let dir = places::public_dir();
     let file = dir.path().join("gmon.out");
     let mut target = Target::start(workload);
-    let profiler = Profiler::on(target.pid(), rate()).output(&file);
-    let session = session::take(&mut target, profiler, rate(), window());
+    let profiler = Profiler::on(target.pid(), RATE).output(&file);
+    let session = session::take(&mut target, profiler, RATE, window());
     session.assert_shares();
     gprof_agrees(&session.report, target.executable(), &file);
     histograms_agree(&session.report, target.executable(), &file);
@@ -109,8 +109,8 @@ fn a_directory_gets_a_file_an_object() {
     let workload = Workload::SharedLibrary;
     let mut target = Target::start(workload);
     let output = format!("{}/profiles/", dir.path().display());
-    let profiler = Profiler::on(target.pid(), rate()).output(&output);
-    let session = session::take(&mut target, profiler, rate(), window());
+    let profiler = Profiler::on(target.pid(), RATE).output(&output);
+    let session = session::take(&mut target, profiler, RATE, window());
     session.assert_shares();
 
     let output = Path::new(&output);

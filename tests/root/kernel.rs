@@ -101,7 +101,7 @@ fn a_small_limit_of_locked_memory() {
             &script
         };
         command.args(["-c", script]).arg(places::profil_bpf());
-        Profiler::by(command).on_pid(pid, session::rate())
+        Profiler::by(command).on_pid(pid, session::RATE)
     };
 
     let refused = limited(false).args(["-d", "300ms"]).run();
@@ -116,7 +116,7 @@ fn a_small_limit_of_locked_memory() {
 
     // Root has the limit raised without noticing.
     let profiler = limited(true);
-    let session = session::take(&mut target, profiler, session::rate(), session::window());
+    let session = session::take(&mut target, profiler, session::RATE, session::window());
     session.assert_shares();
     session.report.assert_most_ticks_seen();
 }

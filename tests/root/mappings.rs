@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use profil_tests::{Profiler, Workload, claim_machine, machine, report::Report, session::rate};
+use profil_tests::{Profiler, Workload, claim_machine, machine, report::Report, session::RATE};
 
 /// A target that keeps no account; it is killed with the test.
 struct Target(Child);
@@ -27,7 +27,7 @@ impl Target {
     }
 
     fn profile(&self, arguments: &[&str]) -> Report {
-        let profiler = Profiler::on(self.0.id(), rate()).args(arguments);
+        let profiler = Profiler::on(self.0.id(), RATE).args(arguments);
         let finished = profiler.run();
         finished.assert_code(0).assert_no_panic();
         let report = Report::of(&finished.stdout);
@@ -54,7 +54,7 @@ fn a_library_that_takes_the_place_of_another_has_its_own_name() {
 
     // What happens between two looks, a second apart, may go to either.
     let (one, two) = (report.ticks_of("one_work"), report.ticks_of("two_work"));
-    let seconds = |ticks: u64| ticks as f64 / f64::from(rate());
+    let seconds = |ticks: u64| ticks as f64 / f64::from(RATE);
     let slack = machine::slack();
     assert!(
         seconds(one + two) > 2.9 * (1.0 - slack),
@@ -78,7 +78,7 @@ fn a_function_at_an_odd_address_is_not_its_neighbour() {
     let report = target.profile(&["-d", "1s"]);
     let ticks = report.ticks_of("inner");
     assert_eq!(ticks, report.ticks_in("odd"), "{:?}", report.rows);
-    assert!(ticks > u64::from(rate()) / 2, "{ticks}");
+    assert!(ticks > u64::from(RATE) / 2, "{ticks}");
 }
 
 /// The verifier must not walk every way through the table: loading took it half a minute and then
@@ -90,7 +90,7 @@ fn any_number_of_regions_can_be_loaded() {
         let target = Target::start(Workload::Many, [count]);
         let report = target.profile(&["-d", "300ms"]);
         assert!(
-            report.ticks_of("spin") > u64::from(rate()) / 10,
+            report.ticks_of("spin") > u64::from(RATE) / 10,
             "{count}: {:?}",
             report.balance
         );

@@ -6,7 +6,7 @@ use profil_tests::{
     Process, Profiler, Target, Workload, claim_machine,
     places::{self, names_in},
     profiler::{PATIENCE, wait_until_attached},
-    session::rate,
+    session::RATE,
 };
 use rustix::{
     mount::{MountFlags, UnmountFlags, mount, unmount},
@@ -49,7 +49,7 @@ fn a_full_disk_leaves_the_old_file() {
     let _full = Full::with_file(dir.path(), "gmon.out");
     let file = dir.path().join("gmon.out");
     let mut target = Target::start(Workload::Pie);
-    let profiler = Profiler::on(target.pid(), rate()).output(&file).start();
+    let profiler = Profiler::on(target.pid(), RATE).output(&file).start();
     let finished = after_a_second(&mut target, profiler);
     finished
         .assert_code(1)
@@ -64,9 +64,7 @@ fn a_full_disk_leaves_the_old_file() {
 fn a_full_device() {
     let _machine = claim_machine!();
     let mut target = Target::start(Workload::Pie);
-    let profiler = Profiler::on(target.pid(), rate())
-        .output("/dev/full")
-        .start();
+    let profiler = Profiler::on(target.pid(), RATE).output("/dev/full").start();
     let finished = after_a_second(&mut target, profiler);
     finished
         .assert_code(1)
@@ -87,7 +85,7 @@ fn a_full_standard_output() {
         .write(true)
         .open("/dev/full")
         .expect("/dev/full");
-    let profiler = Profiler::on(target.pid(), rate()).start_writing_to(full);
+    let profiler = Profiler::on(target.pid(), RATE).start_writing_to(full);
     let finished = after_a_second(&mut target, profiler);
     finished
         .assert_code(1)
@@ -103,7 +101,7 @@ fn a_closed_standard_output() {
     let mut target = Target::start(Workload::Pie);
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
-    let profiler = Profiler::on(target.pid(), rate())
+    let profiler = Profiler::on(target.pid(), RATE)
         .output(&file)
         .start_writing_to(writer);
     let finished = after_a_second(&mut target, profiler);

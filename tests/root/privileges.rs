@@ -8,7 +8,7 @@ use std::{
 
 use profil_tests::{
     Profiler, Target, Workload, claim_machine, places, require_programs,
-    session::{self, Session, rate, window},
+    session::{self, RATE, Session, window},
 };
 use tempfile::TempDir;
 
@@ -66,8 +66,8 @@ fn target_of_nobody(copies: &Copies) -> Target {
 #[track_caller]
 fn profile_as_nobody(copies: &Copies, capabilities: &[&str], target: &mut Target) -> Session {
     let command = as_nobody(capabilities, &copies.path("profil-bpf"));
-    let profiler = Profiler::by(command).on_pid(target.pid(), rate());
-    let session = session::take(target, profiler, rate(), window());
+    let profiler = Profiler::by(command).on_pid(target.pid(), RATE);
+    let session = session::take(target, profiler, RATE, window());
     session.report.assert_most_ticks_seen();
     session
 }
@@ -80,7 +80,7 @@ fn without_any() {
     // Even on one's own process.
     let target = target_of_nobody(&copies);
     let command = as_nobody(&[], &copies.path("profil-bpf"));
-    let finished = Profiler::by(command).on_pid(target.pid(), rate()).run();
+    let finished = Profiler::by(command).on_pid(target.pid(), RATE).run();
     finished.assert_code(1).assert_clear_error();
     finished.assert_says("cap_bpf").assert_says("cap_perfmon");
     finished.assert_says("sudo").assert_says("setcap");
@@ -94,7 +94,7 @@ fn with_one_of_two() {
     let target = target_of_nobody(&copies);
     for (has, lacks) in [("bpf", "cap_perfmon"), ("perfmon", "cap_bpf")] {
         let command = as_nobody(&[has], &copies.path("profil-bpf"));
-        let finished = Profiler::by(command).on_pid(target.pid(), rate()).run();
+        let finished = Profiler::by(command).on_pid(target.pid(), RATE).run();
         finished
             .assert_code(1)
             .assert_clear_error()
@@ -162,7 +162,7 @@ fn a_kernel_that_wants_more_says_so() {
     let target = target_of_nobody(&copies);
     let command = as_nobody(&["bpf", "perfmon"], &copies.path("profil-bpf"));
     let finished = Profiler::by(command)
-        .on_pid(target.pid(), rate())
+        .on_pid(target.pid(), RATE)
         .args(["-d", "300ms"])
         .run();
     finished.assert_no_panic();

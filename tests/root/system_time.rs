@@ -45,7 +45,7 @@ fn a_target_that_lives_in_system_calls() {
     );
 
     // By mode, against what each function is known to do.
-    let ticks = |seconds: f64| (seconds * f64::from(session::rate())).round() as u64;
+    let ticks = |seconds: f64| (seconds * f64::from(session::RATE)).round() as u64;
     let (user, system) = seconds_of(report, "spin_alpha");
     assert!(
         system <= 0.01 * user,

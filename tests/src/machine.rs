@@ -92,23 +92,20 @@ impl Drop for Changed {
 
 /// Whether an emulator runs this machine (`$PROFIL_EMULATED`).
 ///
-/// There, a timer's interrupt comes when the emulator gets to it, so some are late and some are
-/// lost, everything is several times slower, and time on it is dear: measurements are shorter and
-/// bounds wider.
+/// There everything is several times slower, so measurements are shorter and bounds wider.
 pub fn is_emulated() -> bool {
     env::var_os("PROFIL_EMULATED").is_some_and(|value| value == "1")
 }
 
-/// By what part of itself a number of ticks may be off beside chance: nothing, or what an emulator
-/// was seen to lose and more.
+/// By what part of itself a number of ticks may be off beside chance.
 pub fn slack() -> f64 {
-    if is_emulated() { 0.15 } else { 0.0 }
+    if is_emulated() { 0.05 } else { 0.0 }
 }
 
-/// By how much a share of ticks may be off beside chance, likewise: what is lost is not lost
-/// evenly.
+/// By how much a share of ticks may be off beside chance: an emulator takes interrupts only at the
+/// ends of straight pieces of code.
 pub fn share_slack() -> f64 {
-    if is_emulated() { 0.05 } else { 0.0 }
+    if is_emulated() { 0.02 } else { 0.0 }
 }
 
 /// The kernel's own tick, by which `getrusage` splits time into user and system.

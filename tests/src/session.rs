@@ -14,18 +14,12 @@ use crate::{
     workload::Target,
 };
 
-/// The profiler's default rate, in Hz.
+/// The default rate, in Hz.
 pub const RATE: u32 = 997;
-
-/// The rate of most sessions, in Hz: [`RATE`], in an emulator a lower one. An interrupt that comes
-/// after the next one was due is lost, and there they come when the host gets to it.
-pub fn rate() -> u32 {
-    if machine::is_emulated() { 251 } else { RATE }
-}
 
 /// The usual time on the clock: some 5,000 ticks at the default rate, fewer in an emulator.
 pub fn window() -> Duration {
-    Duration::from_secs(if machine::is_emulated() { 3 } else { 5 })
+    Duration::from_secs(if machine::is_emulated() { 2 } else { 5 })
 }
 
 /// A target's own account, and the profiler's.
@@ -70,8 +64,8 @@ pub fn take(target: &mut Target, profiler: Profiler, rate: u32, time: Duration) 
 /// As [`take`].
 #[track_caller]
 pub fn take_usual(target: &mut Target) -> Session {
-    let profiler = Profiler::on(target.pid(), rate());
-    take(target, profiler, rate(), window())
+    let profiler = Profiler::on(target.pid(), RATE);
+    take(target, profiler, RATE, window())
 }
 
 /// Measures, and measures again while ticks are missing: a host that stops the machine for a

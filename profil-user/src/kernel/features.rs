@@ -4,6 +4,8 @@
 use std::{
     fs, io,
     os::fd::{AsFd as _, OwnedFd},
+    thread,
+    time::Duration,
 };
 
 use aya_obj::generated::{
@@ -155,7 +157,7 @@ impl Feature {
             },
             Self::SmallCapabilities => probe::last_capability()
                 .map_or(Presence::Unknown, |last| yes_or_no(last >= probe::BPF)),
-            Self::FreeMaps => match (array(0), memlock::without_any(|| array(0))) {
+            Self::FreeMaps => match (patiently(|| array(0)), memlock::without_any(|| array(0))) {
                 (Ok(_), Some(Ok(_))) => Presence::Present,
                 (Ok(_), Some(Err(_))) => Presence::Absent,
                 _ => Presence::Unknown,
@@ -185,6 +187,20 @@ fn presence<T>(tried: &io::Result<T>, absent: &[i32], otherwise: Presence) -> Pr
             _ => otherwise,
         },
     }
+}
+
+/// Tries again for a while what is not permitted. Where maps count against a limit, the memory of
+/// those that are gone is given back late.
+fn patiently<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    const TRIES: usize = 40;
+    const PAUSE: Duration = Duration::from_millis(5);
+    for _ in 1..TRIES {
+        match attempt() {
+            Err(error) if error.raw_os_error() == Some(libc::EPERM) => thread::sleep(PAUSE),
+            result => return result,
+        }
+    }
+    attempt()
 }
 
 fn array(flags: u32) -> io::Result<OwnedFd> {

@@ -24,8 +24,7 @@ echo "VM: up after $(cut -d' ' -f1 /proc/uptime) s, $(uname -m), $(nproc) CPUs"
 /profil-bpf doctor </dev/null 2>&1 | cat
 echo "VM: doctor is done"
 
-# When the host takes its time in the middle of a tick, the kernel believes that ticks are dear, and
-# throttles them from then on. Not here.
+# Emulated, ticks look dear to the kernel, which then throttles them. Not here.
 echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent
 
 mkdir /tmp/work
