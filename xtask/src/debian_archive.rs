@@ -18,7 +18,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::{arch::Arch, exec, machine, workspace};
 use mirrors::Mirrors;
@@ -32,7 +32,11 @@ const ATTEMPTS: u32 = 3;
 const PAUSE: Duration = Duration::from_secs(3);
 
 /// What apt says of a suite or a file that has left the mirror for good. Asking again is no use.
-const GONE: [&str; 3] = ["404", "does not have a Release file", "is expired"];
+const GONE: [&str; 3] = [
+    "404  Not Found",
+    "does not have a Release file",
+    "is expired",
+];
 
 /// The archive does not have it (any more): no fault of the network.
 #[derive(Debug)]
@@ -80,11 +84,7 @@ impl Archive {
         archive.write("status", "")?;
         let sources = Mirrors::of_this_machine()?.sources(KEYRING, arch, suites);
         archive.write("sources.list", &sources)?;
-        archive.fetch(|| {
-            let mut command = archive.apt("apt-get");
-            command.args(["-qq", "update"]);
-            command
-        })?;
+        archive.fetch("update", &[], &archive.dir)?;
         Ok(archive)
     }
 
@@ -172,12 +172,7 @@ impl Archive {
         for dir in [&*fetched, into] {
             fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
         }
-        self.fetch(|| {
-            let mut command = self.apt("apt-get");
-            command.args(["-qq", "download"]).args(packages);
-            command.current_dir(&fetched);
-            command
-        })?;
+        self.fetch("download", packages, &fetched)?;
         let files = fs::read_dir(&fetched).context("cannot list what was fetched")?;
         for file in files {
             let file = file.context("cannot list what was fetched")?;
@@ -202,6 +197,8 @@ impl Archive {
             format!("APT::Architectures::={arch}"),
             // root would otherwise fetch as a user who may not write here.
             "APT::Sandbox::User=root".into(),
+            // By default a list that cannot be fetched is a warning, and looks like an empty suite.
+            "APT::Update::Error-Mode=any".into(),
             "Acquire::Languages=none".into(),
             "Acquire::Retries=3".into(),
             "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false".into(),
@@ -213,21 +210,24 @@ impl Archive {
     }
 
     /// Runs an apt that uses the network, again if need be.
-    fn fetch(&self, apt: impl Fn() -> Command) -> Result<()> {
+    fn fetch(&self, verb: &str, packages: &[String], into: &Path) -> Result<()> {
         let mut attempt = 1;
         loop {
-            let mut command = apt();
+            let mut command = self.apt("apt-get");
+            command.args(["-qq", verb]).args(packages).current_dir(into);
             let output = command.output();
             let output = output.with_context(|| exec::cannot_run(&command))?;
             if output.status.success() {
                 return Ok(());
             }
-            let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            let words = String::from_utf8_lossy(&output.stderr);
+            let words = words.lines().collect::<Vec<_>>().join("; ");
             if is_gone(&words) {
-                bail!(Absent(format!("not in {}: {words}", self.suites)));
+                bail!(Absent(format!("{} does not have it: {words}", self.suites)));
             }
             if attempt == ATTEMPTS {
-                return Err(anyhow!("`{}` failed: {words}", exec::shown(&command)));
+                // Not all of its options, which would hide its words.
+                bail!("`apt-get {verb}` failed for {}: {words}", self.suites);
             }
             attempt += 1;
             thread::sleep(PAUSE);
