@@ -6,6 +6,7 @@
 
 mod mirrors;
 mod stanza;
+mod system;
 mod tarball;
 
 use std::{
@@ -23,6 +24,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use crate::{arch::Arch, exec, machine, workspace};
 use mirrors::Mirrors;
 pub(crate) use stanza::Stanza;
+pub(crate) use system::suite_of_this_system;
 
 /// What signs the archive's lists.
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
@@ -240,46 +242,13 @@ impl Archive {
     }
 }
 
-/// The suite that this machine runs.
-///
-/// # Errors
-///
-/// If this is not Debian.
-pub(crate) fn suite_of_this_system() -> Result<String> {
-    let about = fs::read_to_string("/etc/os-release").context("cannot read /etc/os-release")?;
-    let suite = codename(&about).context("this is not Debian, whose programs are wanted here")?;
-    Ok(suite.to_owned())
-}
-
 fn is_gone(words: &str) -> bool {
     GONE.iter().any(|gone| words.contains(gone))
-}
-
-/// The name of Debian's suite in `/etc/os-release`.
-fn codename(about: &str) -> Option<&str> {
-    let value = |name: &str| {
-        about
-            .lines()
-            .find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
-            .map(|value| value.trim_matches('"'))
-    };
-    value("ID")
-        .filter(|&id| id == "debian")
-        .and_then(|_| value("VERSION_CODENAME"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_debian_has_a_suite() {
-        let debian = "PRETTY_NAME=\"Debian GNU/Linux 12\"\nID=debian\nVERSION_CODENAME=bookworm\n";
-        assert_eq!(codename(debian), Some("bookworm"));
-        let relative = "ID=ubuntu\nID_LIKE=debian\nVERSION_CODENAME=noble\n";
-        assert_eq!(codename(relative), None);
-        assert_eq!(codename("ID=debian\n"), None);
-    }
 
     #[test]
     fn gone_is_not_unreachable() {

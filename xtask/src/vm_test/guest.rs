@@ -21,7 +21,8 @@ use super::{
 };
 use crate::{arch::Arch, dist::StaticBuild, exec, workspace};
 
-const INIT: &str = include_str!("init.sh");
+/// The first process.
+pub(super) const INIT: &str = include_str!("init.sh");
 
 /// The test binary, and the program that builds its targets.
 const ROOT_TESTS: [&str; 8] = [

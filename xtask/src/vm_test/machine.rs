@@ -15,19 +15,50 @@ use clap::ValueEnum;
 
 use crate::{arch::Arch, exec, machine};
 
-/// What runs the guest's instructions.
+/// What runs the guest's instructions, and what its clock counts.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 pub(crate) enum Accelerator {
-    /// QEMU's own emulation, which works anywhere
+    /// QEMU's emulation of one CPU, whose clock counts instructions: no work of the host's delays
+    /// a tick
     #[default]
+    Icount,
+    /// QEMU's emulation of several CPUs, with the host's clock: wants a host with nothing else to do
     Tcg,
-    /// The processor's, where the machine has it to give away; for guests of its own architecture
+    /// The host's own CPUs, where it has them to give away; for guests of its own architecture
     Kvm,
 }
 
-/// Enough for a target and a profiler that run at the same time. The emulator runs them in turn.
-const CPUS: &str = "2";
+/// Nanoseconds for an instruction, as a power of two, and no waiting for the host's clock while
+/// the guest sleeps. Slower than emulation mostly is, so that the guest is not kept waiting.
+const ICOUNT: &str = "shift=2,sleep=off";
+
+/// More CPUs than the host has make the guest's clocks late.
+const MOST_CPUS: usize = 2;
 const MEMORY_MIB: &str = "1024";
+
+impl Accelerator {
+    /// QEMU's options for it.
+    fn options(self) -> Vec<String> {
+        let host = thread::available_parallelism().map_or(1, usize::from);
+        let cpus = host.min(MOST_CPUS).to_string();
+        let options: &[&str] = match self {
+            // It emulates several CPUs in turns, of a tenth of a second each.
+            Self::Icount => &[
+                "-accel",
+                "tcg,thread=single",
+                "-icount",
+                ICOUNT,
+                "-cpu",
+                "max",
+                "-smp",
+                "1",
+            ],
+            Self::Tcg => &["-accel", "tcg,thread=multi", "-cpu", "max", "-smp", &cpus],
+            Self::Kvm => &["-accel", "kvm", "-cpu", "host", "-smp", &cpus],
+        };
+        options.iter().map(|&option| option.to_owned()).collect()
+    }
+}
 
 /// How a machine ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -102,21 +133,10 @@ impl Machine<'_> {
             Arch::X86_64 => ("q35", "ttyS0"),
             Arch::Aarch64 => ("virt", "ttyAMA0"),
         };
-        let (accelerator, cpu) = match self.accelerator {
-            Accelerator::Tcg => ("tcg,thread=single", "max"),
-            Accelerator::Kvm => ("kvm", "host"),
-        };
-        // The guest's clock counts its instructions, 4 ns each, and skips the time in which it has
-        // nothing to do: whatever else the host does, no tick comes late and none is lost.
-        let clock: &[&str] = match self.accelerator {
-            Accelerator::Tcg => &["-icount", "shift=2,sleep=off"],
-            Accelerator::Kvm => &[],
-        };
         let mut command = Command::new(program(self.arch));
         command
-            .args(["-machine", machine, "-accel", accelerator, "-cpu", cpu])
-            .args(clock)
-            .args(["-smp", CPUS, "-m", MEMORY_MIB])
+            .args(["-machine", machine, "-m", MEMORY_MIB])
+            .args(self.accelerator.options())
             .args(["-nodefaults", "-no-user-config", "-display", "none"])
             .args(["-no-reboot", "-serial", "stdio"])
             .arg("-kernel")

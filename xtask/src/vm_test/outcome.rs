@@ -25,6 +25,9 @@ const TAIL: usize = 60;
 /// How much of it is printed at most.
 const MOST: usize = 400;
 
+/// What the guest says between `profil-bpf doctor` and the tests.
+const DOCTOR_IS_DONE: &str = "VM: doctor is done";
+
 /// What a leg leaves behind.
 #[derive(Debug)]
 pub(super) struct Outcome {
@@ -54,7 +57,7 @@ pub(super) fn of(
             }
             let verdict = Verdict::of(&console, end, &leg.to_string(), budgets);
             if verdict.word != Word::Passed {
-                print_excerpt(&text, &log);
+                print_excerpt(&text, &console, &log);
             }
             Outcome {
                 line: line(leg, &verdict, &console, took),
@@ -137,17 +140,30 @@ fn line(leg: &Leg, verdict: &Verdict, console: &Console, took: Duration) -> Stri
     line
 }
 
-fn print_excerpt(text: &str, log: &Path) {
-    let excerpt = excerpt(text);
-    println!("--- {}, its last {} lines:", log.display(), excerpt.len());
-    for line in excerpt {
+fn print_excerpt(text: &str, console: &Console, log: &Path) {
+    println!("--- from {}:", log.display());
+    if console.programs.is_empty() {
+        // Why the kernel refused them is in what doctor says.
+        for line in doctor(text) {
+            println!("{line}");
+        }
+        println!("[…]");
+    }
+    for line in end_of(text) {
         println!("{line}");
     }
     println!("---");
 }
 
+/// What comes before the tests, its last part if it is long: a verifier's verdict is at its end.
+fn doctor(text: &str) -> Vec<&str> {
+    let lines = text.lines().take_while(|&line| line != DOCTOR_IS_DONE);
+    let lines: Vec<_> = lines.collect();
+    lines[lines.len().saturating_sub(MOST)..].to_vec()
+}
+
 /// What the failed tests say, or else the last lines.
-fn excerpt(text: &str) -> Vec<&str> {
+fn end_of(text: &str) -> Vec<&str> {
     let lines: Vec<_> = text.lines().collect();
     let failures = lines.iter().position(|&line| line == "failures:");
     let start = failures.unwrap_or(lines.len().saturating_sub(TAIL));
@@ -157,15 +173,23 @@ fn excerpt(text: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vm_test::guest::INIT;
 
     #[test]
     fn failed_tests_have_their_say() {
         let long = "noise\n".repeat(100);
-        assert_eq!(excerpt(&long).len(), TAIL);
-        assert_eq!(excerpt("one\ntwo\n"), ["one", "two"]);
+        assert_eq!(end_of(&long).len(), TAIL);
+        assert_eq!(end_of("one\ntwo\n"), ["one", "two"]);
         let text = format!("{long}failures:\n{long}failures:\n    a::b\n");
-        assert_eq!(excerpt(&text).len(), 103);
+        assert_eq!(end_of(&text).len(), 103);
         let text = format!("failures:\n{}", long.repeat(10));
-        assert_eq!(excerpt(&text).len(), MOST);
+        assert_eq!(end_of(&text).len(), MOST);
+    }
+
+    #[test]
+    fn a_refusal_is_shown() {
+        let text = format!("refused\n{DOCTOR_IS_DONE}\nrunning\n");
+        assert_eq!(doctor(&text), ["refused"]);
+        assert!(INIT.contains(DOCTOR_IS_DONE));
     }
 }

@@ -53,17 +53,18 @@ pub(super) fn provide(arch: Arch) -> Result<PathBuf> {
     let suite = debian_archive::suite_of_this_system()?;
     let name = format!("{suite}-{}", arch.debian());
     let root = workspace::target_dir().join("vm/packages").join(name);
+    let packages = packages(arch);
+    // Written last, with what was wanted then.
     let complete = root.join("complete");
-    if complete.exists() {
+    if fs::read_to_string(&complete).is_ok_and(|then| then == packages.join("\n")) {
         return Ok(root);
     }
     eprintln!("xtask: fetching the guest's programs for {arch}");
     let archive = Archive::of_this_system(arch)?;
-    let packages = packages(arch);
-    let packages = packages.each_ref().map(String::as_str);
-    let packages = archive.closure(&packages, is_library)?;
+    let names = packages.each_ref().map(String::as_str);
+    let closure = archive.closure(&names, is_library)?;
     let _ = fs::remove_dir_all(&root);
-    archive.unpack(&packages, &[], &root)?;
+    archive.unpack(&closure, &[], &root)?;
     fs::write(&complete, packages.join("\n"))
         .with_context(|| format!("cannot write {}", complete.display()))?;
     Ok(root)
