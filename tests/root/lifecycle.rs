@@ -36,7 +36,7 @@ fn another_image_in_the_same_process() {
     let other = other.to_str().expect("a plain path");
     let mut target = Target::start_with(Workload::Pie, &["--exec", other]);
     // Until exec is noticed, ticks go to the old image. Here that must be lost in the noise.
-    let time = Duration::from_secs(5);
+    let time = Duration::from_secs(if machine::is_emulated() { 8 } else { 5 });
     let profiler = Profiler::on(target.pid(), RATE);
     counts_both(&session::take(&mut target, profiler, RATE, time));
 }

@@ -105,7 +105,7 @@ pub fn slack() -> f64 {
 /// By how much a share of ticks may be off beside chance: an emulator takes interrupts only at the
 /// ends of straight pieces of code.
 pub fn share_slack() -> f64 {
-    if is_emulated() { 0.02 } else { 0.0 }
+    if is_emulated() { 0.03 } else { 0.0 }
 }
 
 /// The kernel's own tick, by which `getrusage` splits time into user and system.
