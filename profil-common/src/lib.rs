@@ -6,20 +6,29 @@
 //! [`Settings`] and the regions before the first tick, and reads the counters after it. Each
 //! type, formula and limit that both sides use is written here once.
 //!
+//! That is how the default [`Dialect`] counts. The others do again what a system of the past
+//! did: a [`Classic`] region, [`cell`] for the formula, [`find_cell`] for a process's regions.
+//!
 //! This crate is `no_std`: the same functions run under the kernel's verifier and in the tests.
 
 #![no_std]
 #![warn(missing_docs)]
 
 mod binning;
+mod dialect;
 mod key;
 pub mod limits;
 mod outcome;
 mod region;
 mod settings;
+mod trial;
 
 pub use binning::{SCALE_ONE, TEXT_BYTES_PER_BIN, bin_of, first_distance_of};
+pub use dialect::{
+    Cell, Classic, Dialect, Effect, Exec, Fork, Limit, Lists, Refusal, Rules, cell, find_cell,
+};
 pub use key::{Mode, StrayKey};
 pub use outcome::{Outcome, Tally};
 pub use region::{Place, Region, find_region};
 pub use settings::{Settings, SystemPc};
+pub use trial::Trial;

@@ -41,6 +41,10 @@ outcomes! {
     NoUserPc = "no user address",
     /// The region pointed past the bins. Cannot happen unless the tables disagree.
     NoBin = "lost: no such bin",
+    /// No counter of the dialect's is for this address, or none is any more.
+    OutOfRange = "not for the buffer",
+    /// A counter was at the dialect's limit, which stops everything: now or before.
+    Stopped = "stopped at the limit",
     /// The process could not be identified from this PID namespace.
     NoTgid = "other PID namespace",
     /// Another process ran. Only a clock that follows a CPU sees these.

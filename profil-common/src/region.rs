@@ -16,15 +16,17 @@ pub struct Region {
     pub start: u64,
     /// The process that the range belongs to.
     pub tgid: u32,
-    /// 16.16 fixed point, 1 to [`SCALE_ONE`](crate::SCALE_ONE).
+    /// 16.16 fixed point, 1 to [`SCALE_ONE`](crate::SCALE_ONE); other dialects know others.
     pub scale: u32,
     /// Number of bins; an index at or past it is outside the region.
     pub bins: u32,
     /// Where this region's bin 0 lies among the bins of all regions.
     pub first: u32,
+    /// Size of the buffer in bytes that the caller described, in all dialects but ours.
+    pub bytes: u64,
 }
 
-const _: () = assert!(size_of::<Region>() == 8 + 4 * 4, "no padding");
+const _: () = assert!(size_of::<Region>() == 8 + 4 * 4 + 8, "no padding");
 
 impl Region {
     /// Returns the bin that `pc` falls in, counted from this region's bin 0, or `None` when it
@@ -40,6 +42,18 @@ impl Region {
         } else {
             None
         }
+    }
+
+    /// Stops the counting for good, as SVR4 does: the scale is taken away.
+    #[inline(always)]
+    pub const fn stop(&mut self) {
+        self.scale = 0;
+    }
+
+    /// Whether [`Region::stop`] was called.
+    #[inline(always)]
+    pub const fn is_stopped(&self) -> bool {
+        self.scale == 0
     }
 
     /// Returns the lowest address of `bin`, the inverse of [`Region::bin`].
@@ -119,6 +133,7 @@ mod tests {
             scale: SCALE_ONE,
             bins,
             first: 0,
+            bytes: 0,
         }
     }
 
@@ -193,7 +208,7 @@ mod tests {
             let mut table = Vec::new();
             let mut start = 0x40_0000;
             for (bins, gap) in spans {
-                table.push(Region { start, tgid: TGID, scale, bins, first: 0 });
+                table.push(Region { start, tgid: TGID, scale, bins, first: 0, bytes: 0 });
                 start = table.last().unwrap().address_of(bins) + gap;
             }
             let span = (start - 0x40_0000) as f64;
@@ -208,7 +223,7 @@ mod tests {
         fn the_address_of_a_bin_is_in_it(
             bins in 1_u32..10_000, scale in 1..=SCALE_ONE, at in 0.0..1.0,
         ) {
-            let region = Region { start: 0x1234, tgid: TGID, scale, bins, first: 0 };
+            let region = Region { start: 0x1234, tgid: TGID, scale, bins, first: 0, bytes: 0 };
             let bin = (f64::from(bins) * at) as u32;
             prop_assert_eq!(region.bin(region.address_of(bin)), Some(bin));
         }

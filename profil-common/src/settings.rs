@@ -27,8 +27,8 @@ pub struct Settings {
     pub bins: u32,
     /// A [`SystemPc`], as its number.
     pub system_pc: u32,
-    /// Fills up to a whole number of 64-bit words: 0.
-    pub reserved: u32,
+    /// A [`Dialect`](crate::Dialect), as its number. The default, 0, is ours.
+    pub dialect: u32,
 }
 
 const _: () = assert!(size_of::<Settings>() == 2 * 8 + 4 * 4, "no padding");

@@ -9,7 +9,7 @@ static SETTINGS: Settings = Settings {
     only_tgid: 0,
     bins: 0,
     system_pc: 0,
-    reserved: 0,
+    dialect: 0,
 };
 
 /// Reads one field. The read is volatile because the compiler sees the zeros above and the
@@ -29,3 +29,4 @@ setting!(pid_namespace_inode, u64);
 setting!(only_tgid, u32);
 setting!(bins, u32);
 setting!(system_pc, u32);
+setting!(dialect, u32);

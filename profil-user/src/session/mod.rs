@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use profil_common::{Mode, Outcome, Settings};
+use profil_common::{Dialect, Mode, Outcome, Settings};
 use tokio::{
     io::{Interest, unix::AsyncFd},
     sync::watch,
@@ -143,7 +143,7 @@ impl Session {
                 only_tgid: 0,
                 bins: layout.bins(),
                 system_pc: 0,
-                reserved: 0,
+                dialect: Dialect::Modern as u32,
             },
             regions: layout.regions(),
             strays: options.strays,

@@ -116,6 +116,7 @@ impl Layout {
             scale: scale_of(width),
             bins,
             first: self.bins,
+            bytes: 0,
         });
         self.bins += bins;
         self.homes.push(Home {
