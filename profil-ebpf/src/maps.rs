@@ -12,8 +12,9 @@ use profil_common::{Region, StrayKey, Tally};
 #[map]
 pub static TALLY: PerCpuArray<Tally> = PerCpuArray::with_max_entries(1, 0);
 
-/// The profiled ranges, sorted by process and start. Written by the user half before the first
-/// tick; sized by the number of ranges.
+/// The profiled ranges, sorted by process and start, or in the order in which the dialect tries
+/// them. Written by the user half before the first tick, and here to stop a dialect that stops;
+/// sized by the number of ranges.
 #[map]
 pub static REGIONS: Array<Region> = Array::with_max_entries(1, 0);
 

@@ -5,9 +5,9 @@ use std::fs;
 use anyhow::{Context as _, Result};
 
 use crate::ebpf::{
-    ARCHES, Builder,
+    Builder,
     manifest::{self, Manifest},
-    object_name, objects_dir,
+    objects_dir,
 };
 
 /// Builds all objects and, once all of them are built, writes them.
@@ -19,14 +19,13 @@ pub(crate) fn run() -> Result<()> {
     let builder = Builder::new()?;
     // Before the build: whoever edits meanwhile gets a manifest that `check-ebpf` refuses.
     let sources = manifest::source_digest()?;
-    let objects = ARCHES.map(|arch| builder.object(arch));
-    let objects = objects.into_iter().collect::<Result<Vec<_>>>()?;
+    let objects = builder.objects()?;
     let manifest = Manifest::of(&objects, sources, builder.rustc());
 
     let dir = objects_dir();
     fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
-    for (arch, object) in ARCHES.iter().zip(&objects) {
-        let path = dir.join(object_name(arch));
+    for (name, object) in &objects {
+        let path = dir.join(name);
         manifest::write(&path, object)?;
         eprintln!("xtask: wrote {}, {} bytes", path.display(), object.len());
     }

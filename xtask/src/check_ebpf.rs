@@ -5,9 +5,9 @@ use std::fs;
 use anyhow::{Result, anyhow, bail};
 
 use crate::ebpf::{
-    ARCHES, Builder,
+    Builder,
     manifest::{self, Manifest},
-    object_name, objects_dir,
+    object_names, objects_dir,
 };
 
 const MEND: &str = "mend it with `cargo xtask build-ebpf`";
@@ -38,7 +38,7 @@ fn compare_digests(manifest: &Manifest) -> Result<Vec<String>> {
     if manifest.sources != manifest::source_digest()? {
         faults.push("the sources are not those of the manifest".to_owned());
     }
-    for name in ARCHES.map(object_name) {
+    for name in object_names() {
         let recorded = manifest.objects.get(&name);
         match fs::read(objects_dir().join(&name)) {
             Err(error) => faults.push(format!("{name}: {error}")),
@@ -66,12 +66,11 @@ fn rebuild(manifest: &Manifest) -> Result<Vec<String>> {
         );
     }
     let mut faults = Vec::new();
-    for arch in ARCHES {
-        let object = builder.object(arch).map_err(|error| {
-            anyhow!("{error:#}; mend the sources, then `cargo xtask build-ebpf`")
-        })?;
+    let objects = builder
+        .objects()
+        .map_err(|error| anyhow!("{error:#}; mend the sources, then `cargo xtask build-ebpf`"))?;
+    for (name, object) in objects {
         let digest = manifest::digest(&object);
-        let name = object_name(arch);
         if comparable && manifest.objects.get(&name) != Some(&digest) {
             faults.push(format!("{name} has other bytes when it is built again"));
         }

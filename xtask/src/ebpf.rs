@@ -1,4 +1,5 @@
-//! Builds the kernel half of the profiler: one object per target architecture.
+//! Builds the kernel half of the profiler, and the test program beside it: two objects per target
+//! architecture.
 //!
 //! The same sources and the same tools give the same bytes, wherever the checkout, cargo's home
 //! and the toolchain lie. Four things see to that: cargo runs in a clean environment
@@ -27,6 +28,9 @@ pub(crate) use toolchain::Version;
 
 /// The architectures whose registers the program can read.
 pub(crate) const ARCHES: [&str; 2] = ["aarch64", "x86_64"];
+
+/// The binaries of the eBPF crate, and what their objects' names begin with.
+const BINARIES: [(&str, &str); 2] = [("profil-ebpf", "profil"), ("profil-trial", "profil-trial")];
 
 const TARGET: &str = "bpfel-unknown-none";
 
@@ -68,10 +72,18 @@ pub(crate) fn objects_dir() -> PathBuf {
     workspace::root().join("profil-user/bpf")
 }
 
-/// The file that an architecture's object is checked in as.
-pub(crate) fn object_name(arch: &str) -> String {
-    format!("profil-{arch}.bpf.o")
+/// The files that all objects are checked in as.
+pub(crate) fn object_names() -> impl Iterator<Item = String> {
+    let of = |arch| BINARIES.map(|(_, stem)| object_name(stem, arch));
+    ARCHES.into_iter().flat_map(of)
 }
+
+fn object_name(stem: &str, arch: &str) -> String {
+    format!("{stem}-{arch}.bpf.o")
+}
+
+/// An object, by the name of its file.
+pub(crate) type Object = (String, Vec<u8>);
 
 /// Everything that a build needs, found or installed.
 #[derive(Debug)]
@@ -105,17 +117,27 @@ impl Builder {
         &self.toolchain.version
     }
 
-    /// Compiles and links the object for `arch`.
+    /// Compiles and links all objects, in the order of [`object_names`].
     ///
     /// # Errors
     ///
     /// If the build fails.
-    pub(crate) fn object(&self, arch: &str) -> Result<Vec<u8>> {
+    pub(crate) fn objects(&self) -> Result<Vec<Object>> {
+        let mut objects = Vec::new();
+        for arch in ARCHES {
+            self.build(arch)?;
+            for (binary, stem) in BINARIES {
+                objects.push(self.strip(arch, binary, object_name(stem, arch))?);
+            }
+        }
+        Ok(objects)
+    }
+
+    fn build(&self, arch: &str) -> Result<()> {
         eprintln!(
-            "xtask: building the eBPF object for {arch} with {}",
+            "xtask: building the eBPF objects for {arch} with {}",
             self.rustc()
         );
-        let target_dir = target_dir(arch);
         // Cargo does not know when the linker or our stand-in for rustc has changed, so our own
         // crates are always built anew.
         let mut clean = self.nested_cargo(arch);
@@ -124,10 +146,13 @@ impl Builder {
             .arg(TARGET);
         clean.args(identity::PACKAGES.map(|package| format!("--package={package}")));
         exec::run(&mut clean)?;
-        exec::run(self.nested_cargo(arch).arg("build").args(BUILD))?;
+        exec::run(self.nested_cargo(arch).arg("build").args(BUILD))
+    }
 
-        let linked = target_dir.join(TARGET).join("release/profil-ebpf");
-        let stripped = target_dir.join(object_name(arch));
+    fn strip(&self, arch: &str, binary: &str, name: String) -> Result<Object> {
+        let target_dir = target_dir(arch);
+        let linked = target_dir.join(TARGET).join("release").join(binary);
+        let stripped = target_dir.join(&name);
         exec::run(
             self.toolchain
                 .objcopy()
@@ -138,9 +163,9 @@ impl Builder {
         let object =
             fs::read(&stripped).with_context(|| format!("cannot read {}", stripped.display()))?;
         if let Some(path) = paths::foreign_path(&object) {
-            bail!("the object for {arch} depends on where it was built: it contains {path:?}");
+            bail!("{name} depends on where it was built: it contains {path:?}");
         }
-        Ok(object)
+        Ok((name, object))
     }
 
     /// Lints the eBPF crate as it is compiled for `arch`. `Ok(false)` if there is no clippy.

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{ARCHES, Version, crate_dir, linker, object_name, objects_dir, recipe};
+use super::{Object, Version, crate_dir, linker, objects_dir, recipe};
 use crate::workspace;
 
 /// The record of a build.
@@ -27,17 +27,15 @@ pub(crate) struct Manifest {
 }
 
 impl Manifest {
-    /// Describes objects, one for each of [`ARCHES`], that this compiler and our linker built
-    /// from `sources`.
-    pub(crate) fn of(objects: &[Vec<u8>], sources: String, rustc: &Version) -> Self {
+    /// Describes objects that this compiler and our linker built from `sources`.
+    pub(crate) fn of(objects: &[Object], sources: String, rustc: &Version) -> Self {
         Self {
             sources,
             rustc: rustc.clone(),
             bpf_linker: linker::VERSION.into(),
-            objects: ARCHES
+            objects: objects
                 .iter()
-                .zip(objects)
-                .map(|(arch, object)| (object_name(arch), digest(object)))
+                .map(|(name, object)| (name.clone(), digest(object)))
                 .collect(),
         }
     }
