@@ -5,6 +5,7 @@
 
 mod conservation;
 mod control;
+mod dialects;
 mod endings;
 mod gmon;
 mod ground_truth;
@@ -17,3 +18,4 @@ mod privileges;
 mod system_time;
 mod terminal;
 mod translation;
+mod vectors;

@@ -4,16 +4,16 @@ use profil_common::{Classic, Dialect};
 use serde_json::Value;
 
 /// A call, a tick, and the counter that it adds to.
-pub struct Vector {
-    pub id: String,
-    pub dialect: Dialect,
-    pub region: Classic,
-    pub pc: u64,
-    pub bin: Option<u64>,
+pub(crate) struct Vector {
+    pub(crate) id: String,
+    pub(crate) dialect: Dialect,
+    pub(crate) region: Classic,
+    pub(crate) pc: u64,
+    pub(crate) bin: Option<u64>,
 }
 
 /// All of them, as they stand in the file.
-pub fn vectors() -> Vec<Vector> {
+pub(crate) fn vectors() -> Vec<Vector> {
     let text = include_str!("../bin-vectors.json");
     let list: Vec<Value> = serde_json::from_str(text).expect("the file is a list");
     let vector = |value: &Value| {
