@@ -28,6 +28,7 @@ pub mod doctor;
 mod drain;
 mod error;
 pub mod export;
+pub mod import;
 mod kernel;
 mod options;
 mod profile;
