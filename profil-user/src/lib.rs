@@ -32,6 +32,7 @@ pub mod import;
 mod kernel;
 mod options;
 mod profile;
+mod recorded;
 mod session;
 pub mod symbolize;
 mod target;
@@ -44,5 +45,6 @@ pub use options::{ClockScope, Options, Rate, RateError, Tgid};
 pub use profile::{
     Balance, Count, ElfClass, Note, Object, ObjectId, ObjectKind, Profile, Text, Unresolved,
 };
+pub use recorded::{Executable, Recorded, RecordedError, Source};
 pub use session::{Control, Session, Snapshot, Taken};
 pub use target::{LayoutError, TargetError};

@@ -1,6 +1,7 @@
 //! Tests of the program as a person meets it: usage, errors, exit statuses. No privileges needed.
 
 mod errors;
+mod report;
 mod targets;
 mod usage;
 

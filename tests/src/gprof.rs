@@ -25,14 +25,26 @@ pub struct Entry {
 ///
 /// If gprof fails, or complains, or its table is not understood.
 pub fn flat_profile(object: &Path, file: &Path) -> Vec<Entry> {
-    let mut command = Command::new("gprof");
+    flat_profile_by(&mut Command::new("gprof"), object, file)
+}
+
+/// Reads a profile with the symbols of a table: `gprof -b -p -S SYMBOLS OBJECT FILE`.
+///
+/// # Panics
+///
+/// If gprof fails, or complains, or its table is not understood.
+pub fn flat_profile_with_symbols(symbols: &Path, object: &Path, file: &Path) -> Vec<Entry> {
+    flat_profile_by(Command::new("gprof").arg("-S").arg(symbols), object, file)
+}
+
+fn flat_profile_by(command: &mut Command, object: &Path, file: &Path) -> Vec<Entry> {
     command
         .args(["-b", "-p"])
         .arg(object)
         .arg(file)
         .env("LC_ALL", "C")
         .stdin(Stdio::null());
-    let finished = Process::start(&mut command).finish(Duration::from_secs(60));
+    let finished = Process::start(command).finish(Duration::from_secs(60));
     finished.assert_code(0);
     assert!(
         finished.stderr.is_empty(),
@@ -55,8 +67,8 @@ pub fn entry<'a>(entries: &'a [Entry], name: &str) -> &'a Entry {
     }
 }
 
-/// Percent, cumulative seconds, self seconds, then columns that are empty without call counts,
-/// then the name.
+/// Percent, cumulative seconds, self seconds, then three columns that are empty without call
+/// counts, then the name.
 fn parse(text: &str) -> Option<Vec<Entry>> {
     let heading = |line: &&str| line.trim_start().starts_with("time ");
     let table = text.lines().skip_while(|line| !heading(line)).skip(1);
@@ -66,7 +78,12 @@ fn parse(text: &str) -> Option<Vec<Entry>> {
             let mut words = line.split_whitespace();
             let percent = words.next()?.parse().ok()?;
             let self_seconds = words.nth(1)?.parse().ok()?;
-            let name = words.collect::<Vec<_>>().join(" ");
+            let mut rest: Vec<_> = words.collect();
+            let calls = rest.iter().take_while(|word| word.parse::<f64>().is_ok());
+            if calls.count() >= 3 {
+                rest.drain(..3);
+            }
+            let name = rest.join(" ");
             Some(Entry {
                 percent,
                 self_seconds,
@@ -90,13 +107,15 @@ Each sample counts as 0.00100301 seconds.
   %   cumulative   self              self     total           
  time   seconds   seconds    calls  Ts/call  Ts/call  name    
  60.02      3.00     3.00                             spin_alpha
- 39.98      5.00     2.00                             a::b(int, char)
+ 29.98      4.50     1.50                             a::b(int, char)
+ 10.00      5.00     0.50     2412   199.23   199.23  called
 
 ";
         let entries = parse(text).expect("a table");
-        assert_eq!(entries.len(), 2);
+        assert_eq!(entries.len(), 3);
+        assert_eq!(entry(&entries, "called").self_seconds, 0.5);
         assert_eq!(entry(&entries, "spin_alpha").percent, 60.02);
-        assert_eq!(entry(&entries, "a::b(int, char)").self_seconds, 2.0);
+        assert_eq!(entry(&entries, "a::b(int, char)").self_seconds, 1.5);
     }
 
     #[test]

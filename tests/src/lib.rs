@@ -20,6 +20,7 @@ pub mod places;
 pub mod process;
 pub mod profiler;
 pub mod recipe;
+pub mod recorded;
 pub mod report;
 pub mod session;
 pub mod skip;

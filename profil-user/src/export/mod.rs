@@ -4,6 +4,7 @@ mod destination;
 mod escape;
 pub mod gmon;
 mod output;
+pub mod recorded;
 mod replace;
 mod table;
 pub mod text;

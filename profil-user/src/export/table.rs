@@ -6,16 +6,44 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use super::{escape::printable, text::Layout};
 use crate::{
-    profile::{Object, ObjectKind, Profile},
+    options::Rate,
+    profile::{Object, ObjectKind},
     symbolize::Function,
 };
 
 /// Fewest columns left to a name, however narrow the terminal.
 const NAME_MIN: usize = 8;
 
+/// What is known of the time that ticks stand for.
+pub(super) enum Time {
+    /// User and system time apart.
+    Split(Rate),
+    /// One sum: ticks in a unit, and the unit. Untrusted.
+    Sum(f64, String),
+}
+
+impl Time {
+    fn heads(&self) -> Vec<String> {
+        match self {
+            Self::Split(_) => ["user s", "system s"].map(str::to_owned).to_vec(),
+            Self::Sum(_, unit) => vec![printable(unit).into_owned()],
+        }
+    }
+
+    fn of(&self, function: &Function) -> Vec<String> {
+        match self {
+            Self::Split(rate) => [function.user, function.system]
+                .map(|ticks| format!("{:.3}", rate.seconds(ticks)))
+                .to_vec(),
+            Self::Sum(rate, _) => vec![format!("{:.3}", function.ticks() as f64 / rate)],
+        }
+    }
+}
+
 /// Writes the lines of the flat profile, and says how many were left out.
 pub(super) fn write(
-    profile: &Profile,
+    objects: &[Object],
+    time: &Time,
     functions: &[Function],
     layout: Layout,
     out: &mut impl Write,
@@ -27,22 +55,27 @@ pub(super) fn write(
         .iter()
         .map(|function| {
             so_far += function.ticks();
-            let object = profile.object(function.object);
+            let object = &objects[function.object.index()];
+            let shares = [function.ticks(), so_far].map(|part| percent(part, total));
             Row {
-                numbers: [
-                    format!("{:.2}", percent(function.ticks(), total)),
-                    format!("{:.2}", percent(so_far, total)),
-                    format!("{:.3}", profile.rate.seconds(function.user)),
-                    format!("{:.3}", profile.rate.seconds(function.system)),
-                    function.ticks().to_string(),
-                ],
+                numbers: shares
+                    .map(|share| format!("{share:.2}"))
+                    .into_iter()
+                    .chain(time.of(function))
+                    .chain([function.ticks().to_string()])
+                    .collect(),
                 name: function_name(function, object),
                 object: object_name(object),
             }
         })
         .collect();
     let heads = Row {
-        numbers: ["self%", "cum%", "user s", "system s", "ticks"].map(str::to_owned),
+        numbers: ["self%", "cum%"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain(time.heads())
+            .chain(["ticks".to_owned()])
+            .collect(),
         name: "function".to_owned(),
         object: "object".to_owned(),
     };
@@ -64,7 +97,7 @@ pub(super) fn write(
 
 /// One line of the flat profile, ready to be laid out.
 struct Row {
-    numbers: [String; 5],
+    numbers: Vec<String>,
     name: String,
     object: String,
 }
@@ -72,7 +105,7 @@ struct Row {
 /// Widths of the columns.
 #[derive(Debug, Eq, PartialEq)]
 struct Columns {
-    numbers: [usize; 5],
+    numbers: Vec<usize>,
     name: usize,
     object: usize,
 }
@@ -82,10 +115,9 @@ impl Columns {
     fn fit(heads: &Row, rows: &[Row], width: Option<usize>) -> Self {
         let all = || rows.iter().chain([heads]);
         let widest = |cell: &dyn Fn(&Row) -> usize| all().map(cell).max().unwrap_or(0);
-        let mut numbers = [0; 5];
-        for (index, number) in numbers.iter_mut().enumerate() {
-            *number = widest(&|row| row.numbers[index].len());
-        }
+        let numbers: Vec<usize> = (0..heads.numbers.len())
+            .map(|index| widest(&|row| row.numbers[index].width()))
+            .collect();
         let (name, object) = (
             widest(&|row| row.name.width()),
             widest(&|row| row.object.width()),
@@ -100,7 +132,7 @@ impl Columns {
     }
 
     fn write(&self, row: &Row, out: &mut impl Write) -> io::Result<()> {
-        for (number, width) in row.numbers.iter().zip(self.numbers) {
+        for (number, &width) in row.numbers.iter().zip(&self.numbers) {
             write!(out, "{number:>width$}  ")?;
         }
         let name = pad(&shorten(&row.name, self.name), self.name);

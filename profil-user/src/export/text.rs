@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::{
     escape::printable,
-    table::{self, object_name},
+    table::{self, Time, object_name},
 };
 use crate::{
     profile::{Balance, Note, Profile},
@@ -50,7 +50,8 @@ pub fn write(
     if functions.is_empty() {
         say(why_empty(profile))?;
     } else {
-        table::write(profile, functions, layout, out)?;
+        let time = Time::Split(profile.rate);
+        table::write(&profile.objects, &time, functions, layout, out)?;
     }
     let mut say = |text: &str| writeln!(out, "{}", fold(text, layout.width));
     say("")?;
@@ -61,7 +62,7 @@ pub fn write(
 }
 
 /// Breaks a line at blanks so that it fits a terminal; without one it stays a line.
-fn fold(text: &str, width: Option<usize>) -> String {
+pub(super) fn fold(text: &str, width: Option<usize>) -> String {
     const INDENT: &str = "  ";
 
     let Some(width) = width else {

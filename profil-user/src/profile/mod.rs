@@ -144,9 +144,7 @@ impl Profile {
 
     /// The counts of one object, by address.
     pub fn counts_in(&self, id: ObjectId) -> &[Count] {
-        let start = self.counts.partition_point(|count| count.object < id);
-        let end = self.counts.partition_point(|count| count.object <= id);
-        &self.counts[start..end]
+        counts_in(&self.counts, id)
     }
 
     /// The executable that the process was started from, if it was found.
@@ -156,4 +154,11 @@ impl Profile {
             .position(|object| object.is_main)
             .map(ObjectId::new)
     }
+}
+
+/// Those of some counts, sorted by object, that are in one object.
+pub(crate) fn counts_in(counts: &[Count], id: ObjectId) -> &[Count] {
+    let start = counts.partition_point(|count| count.object < id);
+    let end = counts.partition_point(|count| count.object <= id);
+    &counts[start..end]
 }

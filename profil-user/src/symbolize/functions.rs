@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::{Name, Symbolizer, WhyUnnamed};
-use crate::{profile::ObjectId, session::Taken};
+use super::{Name, Symbolizer, Ticks, WhyUnnamed};
+use crate::profile::ObjectId;
 
 /// Ticks of one function, or of one address that has no name.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -14,6 +14,8 @@ pub struct Function {
     pub address: u64,
     /// The demangled name, untrusted; or why there is none.
     pub name: Result<String, WhyUnnamed>,
+    /// What the symbol table calls it, if that is something else; untrusted.
+    pub mangled: Option<String>,
     /// Ticks in user mode.
     pub user: u64,
     /// Ticks in kernel mode.
@@ -29,19 +31,24 @@ impl Function {
 
 /// Adds up the ticks of every function of a profile whose addresses were looked up; most ticks
 /// first.
-pub fn functions(taken: &Taken, symbolizer: &Symbolizer) -> Vec<Function> {
+pub fn functions<'a>(profile: impl Into<Ticks<'a>>, symbolizer: &Symbolizer) -> Vec<Function> {
     let mut places: HashMap<(ObjectId, u64), usize> = HashMap::new();
     let mut functions: Vec<Function> = Vec::new();
-    for count in &taken.profile.counts {
-        let (address, name) = match symbolizer.name_of(count.object, count.address) {
-            Name::Function { name, start } => (*start, Ok(name)),
-            Name::Unnamed(why) => (count.address, Err(*why)),
+    for count in profile.into().counts {
+        let (address, name, mangled) = match symbolizer.name_of(count.object, count.address) {
+            Name::Function {
+                name,
+                mangled,
+                start,
+            } => (*start, Ok(name), mangled.as_ref()),
+            Name::Unnamed(why) => (count.address, Err(*why), None),
         };
         let place = *places.entry((count.object, address)).or_insert_with(|| {
             functions.push(Function {
                 object: count.object,
                 address,
                 name: name.cloned(),
+                mangled: mangled.cloned(),
                 user: 0,
                 system: 0,
             });

@@ -4,8 +4,10 @@
 //! symbol's own size: what lies past it stays an address.
 
 mod demangle;
+mod extents;
 mod functions;
 mod sections;
+mod ticks;
 
 use std::{collections::HashMap, fmt};
 
@@ -14,11 +16,12 @@ use blazesym::symbolize::{
     source::{Elf, Source},
 };
 
+pub(crate) use extents::{Extents, Stretch};
 pub use functions::{Function, functions};
+pub use ticks::Ticks;
 
 use crate::{
     profile::{ElfClass, ObjectId, ObjectKind, Unresolved},
-    session::Taken,
     target::ObjectFile,
 };
 use sections::Sections;
@@ -30,6 +33,8 @@ pub enum Name {
     Function {
         /// Demangled. Untrusted: escape it before display.
         name: String,
+        /// What the symbol table calls it, if that is something else. Untrusted, too.
+        mangled: Option<String>,
         /// Link-time address of the function's first byte.
         start: u64,
     },
@@ -105,18 +110,18 @@ impl Symbolizer {
     }
 
     /// Looks up every address of a profile that has not been looked up before.
-    pub fn look_up(&mut self, taken: &Taken) {
-        for index in 0..taken.profile.objects.len() {
+    pub fn look_up<'a>(&mut self, profile: impl Into<Ticks<'a>>) {
+        let ticks = profile.into();
+        for index in 0..ticks.objects.len() {
             let object = ObjectId::new(index);
-            let addresses: Vec<u64> = taken
-                .profile
+            let addresses: Vec<u64> = ticks
                 .counts_in(object)
                 .iter()
                 .map(|count| count.address)
                 .filter(|&address| !self.names.contains_key(&(object, address)))
                 .collect();
             if !addresses.is_empty() {
-                let names = self.names_in(taken, object, &addresses);
+                let names = self.names_in(&ticks, object, &addresses);
                 let keys = addresses.into_iter().map(|address| (object, address));
                 self.names.extend(keys.zip(names));
             }
@@ -129,9 +134,9 @@ impl Symbolizer {
         self.names.get(&(object, address)).unwrap_or(UNKNOWN)
     }
 
-    fn names_in(&mut self, taken: &Taken, object: ObjectId, addresses: &[u64]) -> Vec<Name> {
+    fn names_in(&mut self, ticks: &Ticks<'_>, object: ObjectId, addresses: &[u64]) -> Vec<Name> {
         let all = |why| vec![Name::Unnamed(why); addresses.len()];
-        match &taken.profile.object(object).kind {
+        match &ticks.objects[object.index()].kind {
             ObjectKind::File { class: None, .. } => return all(WhyUnnamed::FileUnreadable),
             ObjectKind::File {
                 class: Some(ElfClass::Elf32 | ElfClass::Elf64),
@@ -141,7 +146,7 @@ impl Symbolizer {
             ObjectKind::Anonymous => return all(WhyUnnamed::Generated),
             ObjectKind::Nowhere(reason) => return all(WhyUnnamed::Nowhere(*reason)),
         }
-        let Some(Some(file)) = taken.files.get(object.index()) else {
+        let Some(Some(file)) = ticks.files.get(object.index()) else {
             return all(WhyUnnamed::FileUnreadable);
         };
         self.names_in_file(object, file, addresses)
@@ -200,8 +205,11 @@ fn name_of(address: u64, found: &Symbolized<'_>, sections: &Sections) -> Name {
 }
 
 fn function(symbol: &Sym<'_>) -> Name {
+    let name = demangle::demangle(&symbol.name);
+    let mangled = (name != symbol.name).then(|| symbol.name.to_string());
     Name::Function {
-        name: demangle::demangle(&symbol.name),
+        name,
+        mangled,
         start: symbol.addr,
     }
 }

@@ -44,6 +44,12 @@ impl Sections {
         believed.then_some(sections)
     }
 
+    /// The first address past the section of code that holds `address`.
+    pub(super) fn end_of(&self, address: u64) -> Option<u64> {
+        let section = self.code.iter().find(|range| range.contains(&address));
+        section.map(|range| range.end)
+    }
+
     /// Whether two addresses lie in the same section of code.
     pub(super) fn together(&self, first: u64, second: u64) -> bool {
         self.code

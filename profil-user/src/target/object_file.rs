@@ -5,7 +5,7 @@ use std::{
     io,
     os::{
         fd::{AsRawFd as _, OwnedFd},
-        unix::fs::MetadataExt as _,
+        unix::fs::{FileExt as _, MetadataExt as _},
     },
     path::{Path, PathBuf},
 };
@@ -59,6 +59,9 @@ pub(crate) enum ObjectError {
     TooManyHeaders(u64),
 }
 
+/// Where an ELF file tells its byte order (elf(5)).
+const EI_DATA: u64 = 5;
+
 /// More program headers than any linker writes; a header that claims more is broken or hostile.
 const MAX_PROGRAM_HEADERS: u64 = 4096;
 
@@ -92,6 +95,11 @@ impl ObjectFile {
         Self::parse(file)
     }
 
+    /// Opens a file that a person named.
+    pub(crate) fn open_named(path: &Path) -> Result<Self, ObjectError> {
+        Self::parse(open_regular(path)?)
+    }
+
     /// Takes an open file as the object.
     pub(crate) fn parse(file: File) -> Result<Self, ObjectError> {
         let cache = ReadCache::new(&file);
@@ -123,6 +131,21 @@ impl ObjectFile {
 
     pub(crate) const fn class(&self) -> ElfClass {
         self.class
+    }
+
+    /// Whether it is of a machine that stores the low byte first.
+    pub(crate) fn is_little_endian(&self) -> bool {
+        let mut data = [0];
+        let read = self.file.read_exact_at(&mut data, EI_DATA);
+        read.is_ok() && data == [elf::ELFDATA2LSB]
+    }
+
+    /// Whether text is loaded at a link-time address.
+    pub(crate) fn holds_text(&self, address: u64) -> bool {
+        self.segments
+            .iter()
+            .filter(|segment| segment.executable)
+            .any(|segment| address.wrapping_sub(segment.address) < segment.file_bytes)
     }
 
     /// A path that leads to exactly this open file, for as long as it is open.

@@ -8,6 +8,8 @@ use profil_user::{
     export::{Destination, Format},
 };
 
+use crate::report;
+
 /// profil(2) for running, unmodified processes.
 ///
 /// Counts where a process spends its CPU time, with a histogram in the kernel: fixed memory,
@@ -61,8 +63,18 @@ pub(crate) struct Args {
 }
 
 /// What else there is to do.
-#[derive(Clone, Copy, Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand)]
 enum Verb {
+    /// Print the flat profile of gmon.out files: ours, those of programs built with -pg, and others
+    Report {
+        /// The files; those of several runs are added up
+        #[arg(value_name = "FILE")]
+        files: Vec<PathBuf>,
+
+        /// The program or shared object that was profiled, for the names
+        #[arg(long, value_name = "BINARY")]
+        exe: Option<PathBuf>,
+    },
     /// Tell what this kernel and these privileges allow, and try it
     Doctor,
 }
@@ -82,6 +94,7 @@ Examples:
   sudo profil-bpf --pid 4242 -d 10s > hot.txt    ten seconds, into a file
   sudo profil-bpf --pid 4242 -o gmon.out         for gprof -p BINARY gmon.out
   sudo profil-bpf --pid 4242 -o profiles/        one gmon file for every object
+  profil-bpf report gmon.out --exe BINARY        a flat profile from such a file
   sudo profil-bpf doctor                         what this machine can do, and a trial
 
 SIGUSR1 pauses the clock, SIGUSR2 lets it go on: kill -USR1 PID-OF-PROFIL-BPF.
@@ -93,6 +106,8 @@ Exit status: 0 a profile was taken, 1 it was not, 2 wrong usage.";
 pub(crate) enum Job {
     /// Take a profile.
     Profile(Box<Plan>),
+    /// Show profiles that were taken earlier.
+    Report(report::Plan),
     /// Examine the machine.
     Doctor,
 }
@@ -107,9 +122,18 @@ pub(crate) struct Plan {
 
 impl Args {
     /// Turns what was typed into what is meant.
-    pub(crate) fn job(self) -> Result<Job, clap::Error> {
-        match (self.verb, self.pid) {
+    pub(crate) fn job(mut self) -> Result<Job, clap::Error> {
+        match (self.verb.take(), self.pid) {
             (Some(Verb::Doctor), _) => Ok(Job::Doctor),
+            (Some(Verb::Report { files, exe }), _) => {
+                let executable = exe.ok_or_else(|| {
+                    usage_of_report("a gmon.out has addresses only; name the program that was profiled: --exe BINARY")
+                })?;
+                if files.is_empty() {
+                    return Err(usage_of_report("no file is named, gmon.out for example"));
+                }
+                Ok(Job::Report(report::Plan { files, executable }))
+            }
             (None, Some(pid)) => Ok(Job::Profile(Box::new(self.plan(pid)?))),
             (None, None) => Err(usage("no process is named: --pid PID")),
         }
@@ -150,6 +174,16 @@ impl Args {
 
 fn usage(message: impl std::fmt::Display) -> clap::Error {
     Args::command().error(ErrorKind::ValueValidation, message)
+}
+
+fn usage_of_report(message: &str) -> clap::Error {
+    let mut command = Args::command();
+    // Only then does the verb know its own usage.
+    command.build();
+    match command.find_subcommand_mut("report") {
+        Some(report) => report.error(ErrorKind::MissingRequiredArgument, message),
+        None => usage(message),
+    }
 }
 
 fn parse_pid(text: &str) -> Result<Tgid, String> {

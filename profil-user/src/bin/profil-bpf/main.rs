@@ -3,6 +3,7 @@
 mod args;
 mod doctor;
 mod live;
+mod report;
 mod run;
 mod signals;
 mod talk;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
     };
     let done = match job {
         Job::Profile(plan) => run::run(*plan).map(|()| true),
+        Job::Report(plan) => report::run(&plan).map(|()| true),
         Job::Doctor => doctor::run(),
     };
     match done {

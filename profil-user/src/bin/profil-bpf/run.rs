@@ -144,18 +144,22 @@ fn write_all(
 /// The flat profile on standard output.
 fn report(profile: &Profile, functions: &[Function]) -> io::Result<()> {
     let stdout = io::stdout();
-    let layout = if stdout.is_terminal() {
-        let size = rustix::termios::tcgetwinsize(&stdout).ok();
-        text::Layout {
-            width: size
-                .map(|size| usize::from(size.ws_col))
-                .filter(|&width| width > 0),
-            rows: Some(ROWS_ON_TERMINAL),
-        }
-    } else {
-        text::Layout::default()
-    };
+    let layout = layout_of(&stdout);
     let mut out = io::BufWriter::new(stdout.lock());
     text::write(profile, functions, layout, &mut out)?;
     out.flush()
+}
+
+/// The room on standard output: what a terminal has, or all that is wanted.
+pub(crate) fn layout_of(stdout: &io::Stdout) -> text::Layout {
+    if !stdout.is_terminal() {
+        return text::Layout::default();
+    }
+    let size = rustix::termios::tcgetwinsize(stdout).ok();
+    text::Layout {
+        width: size
+            .map(|size| usize::from(size.ws_col))
+            .filter(|&width| width > 0),
+        rows: Some(ROWS_ON_TERMINAL),
+    }
 }

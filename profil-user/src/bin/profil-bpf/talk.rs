@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind, Write as _};
 
-use profil_user::{LoadError, StartError};
+use profil_user::{LoadError, RecordedError, StartError};
 
 /// Writes a line to standard error. That it cannot be written (a terminal that was closed, a full
 /// disk) is no reason to lose a profile: `eprintln!` would panic.
@@ -13,10 +13,7 @@ fn say(line: &str) {
 /// Prints an error: what was tried, what the system said, what to do next.
 pub(crate) fn error(error: &anyhow::Error) {
     say(&format!("profil-bpf: {}", one_line(error)));
-    if let Some(hint) = error
-        .downcast_ref::<StartError>()
-        .and_then(StartError::hint)
-    {
+    if let Some(hint) = hint(error) {
         say(&format!("  hint: {hint}"));
     }
     if std::env::var_os("RUST_BACKTRACE").is_some()
@@ -24,6 +21,14 @@ pub(crate) fn error(error: &anyhow::Error) {
     {
         say(log);
     }
+}
+
+fn hint(error: &anyhow::Error) -> Option<String> {
+    let starting = error.downcast_ref::<StartError>();
+    let reading = error.downcast_ref::<RecordedError>();
+    starting
+        .and_then(StartError::hint)
+        .or_else(|| reading.and_then(RecordedError::hint).map(str::to_owned))
 }
 
 /// The causes after one another. The verifier's log has thousands of lines and is kept apart.
