@@ -5,11 +5,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::gmon;
+
 /// A file format.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Format {
     /// gmon.out, for gprof(1).
-    Gmon,
+    Gmon(gmon::Variant),
+    /// A table of symbols, for `gprof -S`.
+    Symbols,
     /// The flat profile as text.
     Text,
 }
@@ -19,15 +23,29 @@ pub enum Format {
 pub enum FormatError {
     /// The name of a file says nothing.
     #[error(
-        "cannot tell a format from the name {0:?}; known are gmon.out, *.gmon, *.txt, DIR/ and -"
+        "cannot tell a format from the name {0:?}; known are gmon.out, *.gmon, *.syms, *.txt, DIR/ and -"
     )]
     Name(PathBuf),
     /// There is no such format.
-    #[error("there is no format {0:?}; known are gmon and text")]
+    #[error("there is no format {0:?}; known are gmon, gmon-bsd, syms and text")]
     Word(String),
     /// A directory holds gmon files only.
-    #[error("a directory takes one gmon file an object, not {0}")]
+    #[error("a directory takes one gmon or syms file an object, not {0}")]
     Directory(&'static str),
+}
+
+impl Format {
+    /// What gprof and everything else reads.
+    const GMON: Self = Self::Gmon(gmon::Variant::Gnu);
+
+    /// How the names of its files end.
+    pub(super) const fn extension(self) -> &'static str {
+        match self {
+            Self::Gmon(_) => "gmon",
+            Self::Symbols => "syms",
+            Self::Text => "txt",
+        }
+    }
 }
 
 impl std::str::FromStr for Format {
@@ -35,7 +53,9 @@ impl std::str::FromStr for Format {
 
     fn from_str(word: &str) -> Result<Self, FormatError> {
         match word {
-            "gmon" => Ok(Self::Gmon),
+            "gmon" => Ok(Self::GMON),
+            "gmon-bsd" => Ok(Self::Gmon(gmon::Variant::Bsd)),
+            "syms" => Ok(Self::Symbols),
             "text" | "txt" => Ok(Self::Text),
             _ => Err(FormatError::Word(word.to_owned())),
         }
@@ -49,8 +69,8 @@ pub enum Destination {
     Stdout(Format),
     /// A file.
     File(PathBuf, Format),
-    /// A directory that gets one gmon file an object.
-    Directory(PathBuf),
+    /// A directory that gets one file an object.
+    Directory(PathBuf, Format),
 }
 
 impl Destination {
@@ -66,12 +86,16 @@ impl Destination {
         }
         if name.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return match format {
-                None | Some(Format::Gmon) => Ok(Self::Directory(name.to_owned())),
                 Some(Format::Text) => Err(FormatError::Directory("text")),
+                format => Ok(Self::Directory(
+                    name.to_owned(),
+                    format.unwrap_or(Format::GMON),
+                )),
             };
         }
         let by_name = || match (name.file_name()?.to_str()?, name.extension()?.to_str()?) {
-            ("gmon.out", _) | (_, "gmon") => Some(Format::Gmon),
+            ("gmon.out", _) | (_, "gmon") => Some(Format::GMON),
+            (_, "syms") => Some(Format::Symbols),
             (_, "txt") => Some(Format::Text),
             _ => None,
         };
@@ -93,7 +117,7 @@ impl Destination {
     pub(super) fn path(&self) -> PathBuf {
         match self {
             Self::Stdout(_) => PathBuf::from("standard output"),
-            Self::File(path, _) | Self::Directory(path) => path.clone(),
+            Self::File(path, _) | Self::Directory(path, _) => path.clone(),
         }
     }
 }
@@ -111,12 +135,16 @@ mod tests {
     #[test]
     fn the_format_follows_the_name() {
         let file = |name: &str, format| Ok(Destination::File(name.into(), format));
-        assert_eq!(parse("gmon.out"), file("gmon.out", Format::Gmon));
-        assert_eq!(parse("/x/gmon.out"), file("/x/gmon.out", Format::Gmon));
-        assert_eq!(parse("a.gmon"), file("a.gmon", Format::Gmon));
+        assert_eq!(parse("gmon.out"), file("gmon.out", Format::GMON));
+        assert_eq!(parse("/x/gmon.out"), file("/x/gmon.out", Format::GMON));
+        assert_eq!(parse("a.gmon"), file("a.gmon", Format::GMON));
+        assert_eq!(parse("a.syms"), file("a.syms", Format::Symbols));
         assert_eq!(parse("a.txt"), file("a.txt", Format::Text));
         assert_eq!(parse("-"), Ok(Destination::Stdout(Format::Text)));
-        assert_eq!(parse("out/"), Ok(Destination::Directory("out/".into())));
+        assert_eq!(
+            parse("out/"),
+            Ok(Destination::Directory("out/".into(), Format::GMON))
+        );
         for name in ["a.xyz", "a", "gmon", "x.out", ".txt", ""] {
             assert_eq!(parse(name), Err(FormatError::Name(name.into())), "{name:?}");
         }
@@ -125,12 +153,17 @@ mod tests {
     #[test]
     fn a_format_that_is_given_wins() {
         let given = |name: &str, format| Destination::parse(Path::new(name), Some(format));
-        let gmon = Destination::File("a.txt".into(), Format::Gmon);
-        assert_eq!(given("a.txt", Format::Gmon), Ok(gmon));
+        let gmon = Destination::File("a.txt".into(), Format::GMON);
+        assert_eq!(given("a.txt", Format::GMON), Ok(gmon));
         assert_eq!(
-            given("-", Format::Gmon),
-            Ok(Destination::Stdout(Format::Gmon))
+            given("-", Format::GMON),
+            Ok(Destination::Stdout(Format::GMON))
         );
         given("out/", Format::Text).unwrap_err();
+        let bsd: Format = "gmon-bsd".parse().unwrap();
+        assert_eq!(
+            given("out/", bsd),
+            Ok(Destination::Directory("out/".into(), bsd))
+        );
     }
 }

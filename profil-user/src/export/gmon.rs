@@ -1,25 +1,32 @@
-//! gmon.out, version 1, as gprof(1) reads it (glibc `gmon/sys/gmon_out.h`, binutils `gprof/`).
+//! gmon.out, as gprof(1) reads it: histograms of one object, by its link-time addresses.
 //!
-//! One file holds the histogram of one object. gprof knows only the range and the number of bins
-//! of a record, takes their width from that, and adds up records of the same range: so wide
-//! counts are written as several records, and only the parts of the text that were hit are
-//! written at all.
+//! gprof knows only the range and the number of bins, and takes their width from that, in whole
+//! units of two bytes: so bins are always a power of two wide, whatever the regions had.
 
-use std::{
-    collections::BTreeMap,
-    io::{self, Write},
-};
+mod bsd;
+mod gnu;
 
-use crate::profile::{ElfClass, ObjectId, Profile};
+use std::io::{self, Write};
 
-/// Bytes of text that one record covers, unless its bins are wider.
-const RECORD_SPAN: u64 = 4096;
+use profil_common::TEXT_BYTES_PER_BIN;
+
+use crate::profile::{Count, ElfClass, ObjectId, ObjectKind, Profile};
+
+pub use bsd::Shortfall;
 
 /// The most that one 16-bit bin holds.
 const BIN_MAX: u64 = u16::MAX as u64;
 
-const TAG_HISTOGRAM: u8 = 0;
-const TAG_ARC: u8 = 1;
+/// Whose gmon.out.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Variant {
+    /// GNU's, version 1: as many records as it takes, so that no count is too large and only text
+    /// that was hit takes room (glibc `gmon/sys/gmon_out.h`).
+    #[default]
+    Gnu,
+    /// 4.4BSD's: one histogram, as wide as the text that was hit, with 16-bit counters.
+    Bsd,
+}
 
 /// Writes the histogram of one object: user and system ticks together, as `profil` counts.
 ///
@@ -28,108 +35,61 @@ const TAG_ARC: u8 = 1;
 /// # Errors
 ///
 /// If `out` cannot be written.
-pub fn write(profile: &Profile, object: ObjectId, out: &mut impl Write) -> io::Result<()> {
-    let writer = Writer {
-        class: class_of(profile, object),
-        rate: profile.rate.asked(),
-        width: width_of(profile, object),
-    };
-    out.write_all(b"gmon")?;
-    out.write_all(&1_u32.to_le_bytes())?;
-    out.write_all(&[0; 12])?;
-    for (start, bins) in writer.records(profile, object) {
-        let highest = bins.iter().copied().max().unwrap_or(0);
-        for repeat in 0..highest.div_ceil(BIN_MAX).max(1) {
-            writer.histogram(start, &bins, repeat, out)?;
-        }
-    }
-    writer.no_arc(out)
-}
-
-fn class_of(profile: &Profile, object: ObjectId) -> ElfClass {
-    match profile.object(object).kind {
-        crate::profile::ObjectKind::File {
-            class: Some(class), ..
-        } => class,
-        _ => ElfClass::Elf64,
+pub fn write(
+    profile: &Profile,
+    object: ObjectId,
+    variant: Variant,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let image = Image::of(profile, object);
+    match variant {
+        Variant::Gnu => gnu::write(&image, out),
+        Variant::Bsd => bsd::write(&image, out),
     }
 }
 
-/// gprof wants one width in all records: that of the object's coarsest region.
-fn width_of(profile: &Profile, object: ObjectId) -> u64 {
-    let text = &profile.object(object).text;
-    text.iter()
-        .map(|text| text.width)
-        .max()
-        .unwrap_or(profil_common::TEXT_BYTES_PER_BIN)
+/// What the 4.4BSD format cannot say of an object.
+pub fn bsd_shortfall(profile: &Profile, object: ObjectId) -> Shortfall {
+    bsd::shortfall(&Image::of(profile, object))
 }
 
-struct Writer {
+/// What both formats tell of an object.
+struct Image<'a> {
     class: ElfClass,
     rate: u32,
+    /// Bytes of text per bin, a power of two: that of the coarsest region. gprof wants one width
+    /// for all.
     width: u64,
+    /// Where its text begins, as far as is known.
+    text: u64,
+    counts: &'a [Count],
 }
 
-impl Writer {
-    fn span(&self) -> u64 {
-        RECORD_SPAN.max(self.width)
-    }
-
-    /// The parts of the text that were hit, by their first address. If none was, one part of the
-    /// text without ticks: a file without a histogram is an error to gprof.
-    fn records(&self, profile: &Profile, object: ObjectId) -> BTreeMap<u64, Vec<u64>> {
-        let empty = vec![0; (self.span() / self.width) as usize];
-        let mut records = BTreeMap::new();
-        for count in profile.counts_in(object) {
-            let start = count.address - count.address % self.span();
-            let bins: &mut Vec<u64> = records.entry(start).or_insert_with(|| empty.clone());
-            bins[((count.address - start) / self.width) as usize] += count.ticks();
+impl<'a> Image<'a> {
+    fn of(profile: &'a Profile, object: ObjectId) -> Self {
+        let text = &profile.object(object).text;
+        let class = match profile.object(object).kind {
+            ObjectKind::File {
+                class: Some(class), ..
+            } => class,
+            _ => ElfClass::Elf64,
+        };
+        let widest = text.iter().map(|text| text.width).max().unwrap_or_default();
+        Self {
+            class,
+            rate: profile.rate.asked(),
+            width: widest.max(TEXT_BYTES_PER_BIN).next_power_of_two(),
+            text: text.first().map_or(0, |text| text.start),
+            counts: profile.counts_in(object),
         }
-        if records.is_empty() {
-            let text = profile.object(object).text.first();
-            let start = text.map_or(0, |text| text.start - text.start % self.span());
-            records.insert(start, empty);
-        }
-        records
     }
 
-    /// Writes one record: of each bin, what earlier repeats have left, as far as it fits.
-    fn histogram(
-        &self,
-        start: u64,
-        bins: &[u64],
-        repeat: u64,
-        out: &mut impl Write,
-    ) -> io::Result<()> {
-        out.write_all(&[TAG_HISTOGRAM])?;
-        self.address(start, out)?;
-        // A hostile file can claim to be linked at the very end of the address space.
-        self.address(start.wrapping_add(self.span()), out)?;
-        out.write_all(&(bins.len() as u32).to_le_bytes())?;
-        out.write_all(&self.rate.to_le_bytes())?;
-        out.write_all(b"seconds\0\0\0\0\0\0\0\0")?;
-        out.write_all(b"s")?;
-        for &ticks in bins {
-            let left = ticks.saturating_sub(repeat * BIN_MAX).min(BIN_MAX);
-            out.write_all(&(left as u16).to_le_bytes())?;
-        }
-        Ok(())
-    }
-
-    /// An arc from nowhere to nowhere, never taken: older versions of gprof refuse a file without
-    /// arcs, and none shows this one.
-    fn no_arc(&self, out: &mut impl Write) -> io::Result<()> {
-        out.write_all(&[TAG_ARC])?;
-        self.address(0, out)?;
-        self.address(0, out)?;
-        out.write_all(&0_u32.to_le_bytes())
-    }
-
-    fn address(&self, address: u64, out: &mut impl Write) -> io::Result<()> {
+    /// Writes a number as wide as an address.
+    fn word(&self, number: u64, out: &mut impl Write) -> io::Result<()> {
         match self.class {
-            ElfClass::Elf64 => out.write_all(&address.to_le_bytes()),
+            ElfClass::Elf64 => out.write_all(&number.to_le_bytes()),
             // An address of a 32-bit file; the end of its highest page wraps to 0.
-            ElfClass::Elf32 => out.write_all(&(address as u32).to_le_bytes()),
+            ElfClass::Elf32 => out.write_all(&(number as u32).to_le_bytes()),
         }
     }
 }

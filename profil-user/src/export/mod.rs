@@ -1,11 +1,13 @@
 //! Profile → bytes. Same profile, same bytes.
 
+mod advice;
 mod destination;
 mod escape;
 pub mod gmon;
 mod output;
 pub mod recorded;
 mod replace;
+pub mod syms;
 mod table;
 pub mod text;
 

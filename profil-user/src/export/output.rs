@@ -9,11 +9,11 @@ use std::{
 use tempfile::NamedTempFile;
 
 use super::{
+    advice,
     destination::{Destination, Format},
-    escape::printable,
     gmon,
     replace::{Target, without_path},
-    text,
+    syms, text,
 };
 use crate::{
     profile::{ElfClass, ObjectId, ObjectKind, Profile},
@@ -68,7 +68,7 @@ impl Output {
         let sink = match &destination {
             Destination::Stdout(_) => Ok(Sink::Stdout),
             Destination::File(path, _) => Target::open(path).map(Sink::File),
-            Destination::Directory(path) => Directory::open(path).map(Sink::Directory),
+            Destination::Directory(path, _) => Directory::open(path).map(Sink::Directory),
         };
         let path = destination.path();
         let sink = sink.map_err(|source| OutputError::Open { path, source })?;
@@ -97,21 +97,17 @@ impl Output {
             source,
         };
         match (self.sink, self.destination) {
-            (Sink::Directory(directory), _) => directory.write(profile, fail).map(Some),
+            (Sink::Directory(directory), Destination::Directory(_, format)) => {
+                directory.write(profile, functions, format, fail).map(Some)
+            }
             (sink, Destination::Stdout(format) | Destination::File(_, format)) => {
-                let object = match format {
-                    Format::Text => None,
-                    Format::Gmon => match profile.main_object() {
-                        Some(object) => Some(object),
-                        None => return Err(OutputError::NoExecutable(path)),
-                    },
+                let object = match (format, profile.main_object()) {
+                    (Format::Text, object) => object.unwrap_or(ObjectId::new(0)),
+                    (_, Some(object)) => object,
+                    (_, None) => return Err(OutputError::NoExecutable(path)),
                 };
-                let fill = |out: &mut dyn Write| match object {
-                    Some(object) => gmon::write(profile, object, &mut &mut *out),
-                    None => {
-                        text::write(profile, functions, text::Layout::default(), &mut &mut *out)
-                    }
-                };
+                let fill =
+                    |out: &mut dyn Write| write_object(profile, functions, object, format, out);
                 match sink {
                     Sink::File(target) => target.fill(fill),
                     _ => {
@@ -120,50 +116,29 @@ impl Output {
                     }
                 }
                 .map_err(|source| fail(&path, source))?;
-                let note = |object| how_to_read(profile, object, &path);
-                Ok(object.filter(|_| !to_stdout).map(note))
+                if to_stdout {
+                    return Ok(None);
+                }
+                Ok(advice::for_file(profile, object, format, &path))
             }
-            (_, Destination::Directory(_)) => Ok(None),
+            (_, Destination::Directory(..)) => Ok(None),
         }
     }
 }
 
-fn how_to_read(profile: &Profile, object: ObjectId, path: &Path) -> String {
-    let here: u64 = profile
-        .counts_in(object)
-        .iter()
-        .map(|count| count.ticks())
-        .sum();
-    let all = profile.ticks();
-    let name = profile.object(object).name();
-    let path = shell_word(&path.to_string_lossy());
-    let mut text = format!(
-        "{path}: {here} of {all} ticks, those in {}; read it with: gprof -p {} {path}",
-        printable(&name),
-        shell_word(&object_path(profile, object)),
-    );
-    if here < all {
-        text += "\nthe other objects' ticks go to one file each with: -o DIR/";
-    }
-    text
-}
-
-/// A name as one word of a shell command: somebody may paste it, and it was chosen by others.
-fn shell_word(name: &str) -> String {
-    let is_plain = |character: char| {
-        character.is_ascii_alphanumeric() || matches!(character, '/' | '.' | '_' | '-' | '+')
-    };
-    let name = printable(name);
-    if !name.is_empty() && name.chars().all(is_plain) {
-        return name.into_owned();
-    }
-    format!("'{}'", name.replace('\'', "'\\''"))
-}
-
-fn object_path(profile: &Profile, object: ObjectId) -> String {
-    match &profile.object(object).kind {
-        ObjectKind::File { path, .. } => path.to_string_lossy().into_owned(),
-        _ => profile.object(object).name(),
+/// Writes one object's part of a profile.
+fn write_object(
+    profile: &Profile,
+    functions: &[Function],
+    object: ObjectId,
+    format: Format,
+    mut out: &mut dyn Write,
+) -> io::Result<()> {
+    match format {
+        Format::Gmon(variant) => gmon::write(profile, object, variant, &mut out),
+        Format::Symbols => syms::write(profile, functions, object, &mut out),
+        // Text is of the whole profile.
+        Format::Text => text::write(profile, functions, text::Layout::default(), &mut out),
     }
 }
 
@@ -194,6 +169,8 @@ impl Directory {
     fn write(
         mut self,
         profile: &Profile,
+        functions: &[Function],
+        format: Format,
         fail: impl Fn(&Path, io::Error) -> OutputError,
     ) -> Result<String, OutputError> {
         let mut used: Vec<String> = Vec::new();
@@ -208,22 +185,23 @@ impl Directory {
             if !has_image(profile, object) || (here == 0 && !profile.object(object).is_main) {
                 continue;
             }
-            let name = file_name(&profile.object(object).name(), &used);
+            let name = file_name(&profile.object(object).name(), format.extension(), &used);
             let path = self.path.join(&name);
             Target::open_in_directory(&path)
-                .and_then(|target| target.fill(|mut out| gmon::write(profile, object, &mut out)))
+                .and_then(|target| {
+                    target.fill(|out| write_object(profile, functions, object, format, out))
+                })
                 .map_err(|source| fail(&path, source))?;
             self.made = false;
             used.push(name);
             ticks += here;
         }
-        Ok(format!(
-            "{}: {} files with {ticks} of {} ticks; read one with: gprof -p OBJECT {}OBJECT.gmon",
-            self.path.display(),
-            used.len(),
-            profile.ticks(),
-            self.path.display(),
-        ))
+        let files = advice::Files {
+            directory: &self.path,
+            number: used.len(),
+            ticks,
+        };
+        Ok(advice::for_directory(profile, format, &files))
     }
 }
 
@@ -248,7 +226,7 @@ fn has_image(profile: &Profile, object: ObjectId) -> bool {
 }
 
 /// A name for an object's file that is not `used` yet.
-fn file_name(object: &str, used: &[String]) -> String {
+fn file_name(object: &str, extension: &str, used: &[String]) -> String {
     /// Room for the ending in the 255 bytes of a name.
     const LONGEST: usize = 200;
 
@@ -265,11 +243,11 @@ fn file_name(object: &str, used: &[String]) -> String {
         })
         .collect();
     let plain = &plain[..plain.floor_char_boundary(LONGEST)];
-    let mut name = format!("{plain}.gmon");
+    let mut name = format!("{plain}.{extension}");
     let mut number = 1;
     while used.contains(&name) {
         number += 1;
-        name = format!("{plain}-{number}.gmon");
+        name = format!("{plain}-{number}.{extension}");
     }
     name
 }
@@ -278,7 +256,7 @@ fn file_name(object: &str, used: &[String]) -> String {
 mod tests {
     use std::{fs, path::Path};
 
-    use super::{Directory, file_name, shell_word};
+    use super::{Directory, file_name};
 
     fn names_in(directory: &Path) -> Vec<String> {
         let names = fs::read_dir(directory).unwrap();
@@ -300,18 +278,11 @@ mod tests {
 
     #[test]
     fn every_object_has_a_file_of_its_own() {
-        assert_eq!(file_name("libc.so.6", &[]), "libc.so.6.gmon");
-        assert_eq!(file_name("a (deleted)", &[]), "a.gmon");
+        assert_eq!(file_name("libc.so.6", "gmon", &[]), "libc.so.6.gmon");
+        assert_eq!(file_name("a (deleted)", "gmon", &[]), "a.gmon");
         let used = ["a.gmon".to_owned(), "a-2.gmon".to_owned()];
-        assert_eq!(file_name("a", &used), "a-3.gmon");
-        assert_eq!(file_name("a\n\u{1b}/b", &[]), "a___b.gmon");
-        assert!(file_name(&"ü".repeat(300), &[]).len() < 255);
-    }
-
-    #[test]
-    fn a_name_is_one_word_of_a_command() {
-        assert_eq!(shell_word("/usr/bin/a-b.c"), "/usr/bin/a-b.c");
-        assert_eq!(shell_word("we ird;touch x"), "'we ird;touch x'");
-        assert_eq!(shell_word("it's"), "'it'\\''s'");
+        assert_eq!(file_name("a", "gmon", &used), "a-3.gmon");
+        assert_eq!(file_name("a\n\u{1b}/b", "gmon", &[]), "a___b.gmon");
+        assert!(file_name(&"ü".repeat(300), "gmon", &[]).len() < 255);
     }
 }

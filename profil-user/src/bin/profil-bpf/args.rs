@@ -38,12 +38,13 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
 
-    /// Also write the profile to FILE; repeatable. gmon.out and *.gmon are for gprof, *.txt is the
-    /// flat profile, DIR/ gets one gmon file an object, - is standard output
+    /// Also write the profile to FILE; repeatable. gmon.out and *.gmon are for gprof, *.syms is a
+    /// symbol table for gprof -S, *.txt is the flat profile, DIR/ gets one gmon file an object, -
+    /// is standard output
     #[arg(short, long, value_name = "FILE")]
     output: Vec<PathBuf>,
 
-    /// Format of every --output, whatever its name: gmon or text
+    /// Format of every --output, whatever its name: gmon, gmon-bsd (4.4BSD), syms or text
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
 
