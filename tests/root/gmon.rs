@@ -5,6 +5,7 @@ use std::{fs, path::Path};
 use profil_tests::{
     Profiler, Target, Workload, claim_machine, gmon, gprof,
     places::{self, names_in},
+    recorded::Recorded,
     report::Report,
     require_programs,
     session::{self, RATE, window},
@@ -99,6 +100,78 @@ fn far_from_the_file_offset() {
     let _machine = claim_machine!();
     require_programs!("gprof");
     executable_is_read_by_gprof(Workload::FarPie);
+}
+
+/// What `report` says of the file is what was said when it was written.
+#[track_caller]
+fn own_report_agrees(report: &Report, object: &Path, file: &Path) {
+    let again = Profiler::new()
+        .arg("report")
+        .arg(file)
+        .arg("--exe")
+        .arg(object);
+    let again = again.run();
+    again.assert_code(0);
+    let again = Recorded::of(&again.stdout);
+    let name = object.file_name().and_then(|name| name.to_str());
+    let name = name.expect("a plain name");
+    assert_eq!(again.ticks(), report.ticks_in(name), "{again:#?}");
+    for row in report.rows.iter().filter(|row| row.is_in(name)) {
+        assert_eq!(again.row(&row.function).ticks, row.ticks, "{again:#?}");
+    }
+}
+
+#[test]
+fn the_file_says_what_the_report_said() {
+    let _machine = claim_machine!();
+    for workload in [Workload::NonPie, Workload::SegmentsPie] {
+        let dir = places::public_dir();
+        let file = dir.path().join("gmon.out");
+        let mut target = Target::start(workload);
+        let profiler = Profiler::on(target.pid(), RATE).output(&file);
+        let session = session::take(&mut target, profiler, RATE, window());
+        own_report_agrees(&session.report, target.executable(), &file);
+    }
+}
+
+/// gprof itself finds no symbol in such a program.
+#[test]
+fn a_symbol_table_for_a_stripped_program() {
+    let _machine = claim_machine!();
+    require_programs!("gprof");
+    let dir = places::public_dir();
+    let (file, symbols) = (dir.path().join("gmon.out"), dir.path().join("names.syms"));
+    let mut target = Target::start(Workload::DynamicSymbolsOnly);
+    let profiler = Profiler::on(target.pid(), RATE)
+        .output(&file)
+        .output(&symbols);
+    let session = session::take(&mut target, profiler, RATE, window());
+    session.assert_shares();
+    let entries = gprof::flat_profile_with_symbols(&symbols, target.executable(), &file);
+    for function in HOT {
+        let seconds = gprof::entry(&entries, function).self_seconds;
+        let ticks = session.report.ticks_of(function) as f64;
+        let due = ticks / f64::from(RATE);
+        assert!(
+            (seconds - due).abs() <= 0.0125,
+            "{function}: {seconds} s of {due} s"
+        );
+    }
+}
+
+#[test]
+fn the_format_of_bsd() {
+    let _machine = claim_machine!();
+    require_programs!("gprof");
+    let dir = places::public_dir();
+    let file = dir.path().join("gmon.out");
+    let mut target = Target::start(Workload::Pie);
+    let profiler = Profiler::on(target.pid(), RATE)
+        .output(&file)
+        .args(["--format", "gmon-bsd"]);
+    let session = session::take(&mut target, profiler, RATE, window());
+    gprof_agrees(&session.report, target.executable(), &file);
+    own_report_agrees(&session.report, target.executable(), &file);
 }
 
 #[test]
