@@ -67,6 +67,7 @@ pub(crate) struct Args {
 #[derive(Clone, Debug, Subcommand)]
 enum Verb {
     /// Print the flat profile of gmon.out files: ours, those of programs built with -pg, and others
+    #[command(override_usage = "profil-bpf report <FILE>... --exe <BINARY>")]
     Report {
         /// The files; those of several runs are added up
         #[arg(value_name = "FILE")]
@@ -174,7 +175,10 @@ impl Args {
 }
 
 fn usage(message: impl std::fmt::Display) -> clap::Error {
-    Args::command().error(ErrorKind::ValueValidation, message)
+    // Only how to profile: the verbs have their own.
+    Args::command()
+        .override_usage("profil-bpf [OPTIONS] --pid <PID>")
+        .error(ErrorKind::ValueValidation, message)
 }
 
 fn usage_of_report(message: &str) -> clap::Error {
