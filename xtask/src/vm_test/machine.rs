@@ -119,11 +119,9 @@ impl Machine<'_> {
         let status = qemu.0.wait().context("cannot wait for QEMU")?;
         let complaints = complaints.join().unwrap_or_default();
         if end == End::Off && !status.success() {
-            bail!(
-                "QEMU gave up ({status}): {}; it was `{}`",
-                complaints.trim(),
-                exec::shown(&command)
-            );
+            eprintln!("xtask: this was `{}`", exec::shown(&command));
+            let complaints = complaints.trim().lines().collect::<Vec<_>>().join("; ");
+            bail!("QEMU gave up ({status}): {complaints}");
         }
         Ok((console, end))
     }

@@ -65,17 +65,15 @@ pub(super) fn of(
             }
         }
         Err(error) => {
-            let verdict = Verdict::not_run(format!("{error:#}"));
             let allowed = leg.may_be_absent.filter(|_| error.is::<Absent>());
-            let mut line = line(leg, &verdict, &Console::default(), took);
-            line += &format!(": {error:#}");
+            let line = line(leg, &Verdict::not_run(), &Console::default(), took);
             match allowed {
                 None => Outcome {
-                    line,
+                    line: format!("{line}: {error:#}"),
                     result: Err(error.context("not run")),
                 },
                 Some(why) => Outcome {
-                    line: format!("{line}, which is allowed: {why}"),
+                    line: format!("{line}, which is allowed ({why}): {error:#}"),
                     result: Ok(()),
                 },
             }
@@ -142,7 +140,7 @@ fn line(leg: &Leg, verdict: &Verdict, console: &Console, took: Duration) -> Stri
 
 fn print_excerpt(text: &str, console: &Console, log: &Path) {
     println!("--- from {}:", log.display());
-    if console.programs.is_empty() {
+    if console.programs.is_empty() && text.contains(DOCTOR_IS_DONE) {
         // Why the kernel refused them is in what doctor says.
         for line in doctor(text) {
             println!("{line}");

@@ -60,8 +60,12 @@ impl Verdict {
         }
     }
 
-    pub(super) fn not_run(reason: impl Into<String>) -> Self {
-        Self::new(Word::NotRun, reason)
+    /// There is nothing to judge.
+    pub(super) fn not_run() -> Self {
+        Self {
+            word: Word::NotRun,
+            reasons: Vec::new(),
+        }
     }
 
     /// Judges a console. A guest proves that it is well; silence and surprises count against it.
