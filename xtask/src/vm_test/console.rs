@@ -86,3 +86,69 @@ fn program(line: &str) -> Option<(String, Figures)> {
         },
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_from_words() {
+        let figures = |instructions, processed| {
+            let name = "profil_tick".to_owned();
+            Some((
+                name,
+                Figures {
+                    instructions,
+                    processed,
+                },
+            ))
+        };
+        for (line, read) in [
+            (
+                "BPF program profil_tick: 641 instructions, 2213 processed by the verifier",
+                figures(641, Some(2213)),
+            ),
+            (
+                "  BPF program profil_tick: 641 instructions, ? processed by the verifier",
+                figures(641, None),
+            ),
+            ("BPF program profil_tick: 641 instructions", None),
+            (
+                "BPF program profil_tick: ? instructions, 2213 processed",
+                None,
+            ),
+            ("BPF program profil_tick: instructions", None),
+            ("BPF programs on perf events", None),
+            ("a BPF program profil_tick: 641 instructions", None),
+        ] {
+            assert_eq!(program(line), read, "{line}");
+        }
+    }
+
+    #[test]
+    fn failed_tests_are_those_of_the_list() {
+        let text = "\
+    an indented line
+failures:
+
+---- a::b stdout ----
+    more of them
+
+failures:
+    a::b
+    c::d
+
+test result: FAILED. 5 passed; 2 failed; 0 ignored; 0 measured; 3 filtered out
+    and more
+";
+        let console = Console::read(text);
+        assert_eq!(console.failed, ["a::b", "c::d"]);
+        assert_eq!((console.passed(), console.exit), (5, None));
+    }
+
+    #[test]
+    fn nothing_says_nothing() {
+        assert_eq!(Console::read(""), Console::default());
+        assert_eq!(Console::read("VM-EXIT: one\n").exit, None);
+    }
+}
