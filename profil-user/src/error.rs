@@ -89,7 +89,13 @@ impl StartError {
             Self::Target(TargetError::IsThread { process, .. }) => {
                 Some(format!("profile all its threads with --pid {process}"))
             }
-            Self::Layout(_) => Some("give it more with --memory".to_owned()),
+            Self::Layout(LayoutError::BudgetTooSmall { .. } | LayoutError::TooManyBins { .. }) => {
+                Some("give it more with --memory".to_owned())
+            }
+            Self::Layout(LayoutError::TooManyRegions { .. }) => Some(
+                "the dialects with many regions are modern, xnu, xnu32, sprofil and sprofil32"
+                    .to_owned(),
+            ),
             Self::Load(LoadError::Lacks(feature)) => Some(came_with(*feature)),
             Self::Load(LoadError::Memlock { wanted, .. }) => Some(format!(
                 "run it with sudo or after `ulimit -l {}`, or ask for less with --memory and \

@@ -41,10 +41,13 @@ pub use error::{RunError, StartError};
 pub use kernel::{
     ClockError, CountersError, Feature, Figures, LoadError, Missing, Presence, missing_capabilities,
 };
-pub use options::{ClockScope, Options, Rate, RateError, Tgid};
+pub use options::{
+    ClockScope, Options, Rate, RateError, RegionAsked, RegionError, Scale, Start, Tgid, number,
+};
+pub use profil_common::{Classic, Dialect};
 pub use profile::{
-    Balance, Count, ElfClass, Note, Object, ObjectId, ObjectKind, Profile, Text, Unresolved,
+    Balance, Buffer, Count, ElfClass, Note, Object, ObjectId, ObjectKind, Profile, Text, Unresolved,
 };
 pub use recorded::{Executable, Recorded, RecordedError, Source};
 pub use session::{Control, Session, Snapshot, Taken};
-pub use target::{LayoutError, TargetError};
+pub use target::{LayoutError, Outline, TargetError};

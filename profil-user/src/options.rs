@@ -1,6 +1,12 @@
 //! Validated settings of a session: types that cannot hold a bad value.
 
+mod region;
+
 use std::{fmt, num::NonZeroU32, str::FromStr, time::Duration};
+
+use profil_common::Dialect;
+
+pub use region::{RegionAsked, RegionError, Scale, Start, number};
 
 /// Nanoseconds in a second.
 const NANOS: u64 = 1_000_000_000;
@@ -146,6 +152,13 @@ pub struct Options {
     pub rate: Rate,
     /// What the clock follows.
     pub clock: ClockScope,
+    /// The regions to count, at least one in every dialect but ours. Without any, every mapping
+    /// of the process is a region, as fine as the memory allows.
+    pub regions: Vec<RegionAsked>,
+    /// By whose rules regions are counted.
+    pub dialect: Dialect,
+    /// Whether processes that the target starts are profiled too, where the dialect does so.
+    pub follow: bool,
     /// Most kernel memory that the bins of all regions may use, in bytes.
     pub bins_bytes: u64,
     /// How many distinct addresses outside every region can be counted.
@@ -164,11 +177,14 @@ impl Options {
     pub const DEFAULT_STRAYS: u32 = 32_768;
 
     /// Profiles `target` with the defaults.
-    pub const fn new(target: Tgid) -> Self {
+    pub fn new(target: Tgid) -> Self {
         Self {
             target,
             rate: Rate::DEFAULT,
             clock: ClockScope::Task,
+            regions: Vec::new(),
+            dialect: Dialect::Modern,
+            follow: true,
             bins_bytes: Self::DEFAULT_BINS_BYTES,
             strays: Self::DEFAULT_STRAYS,
             drain_interval: Duration::from_secs(1),

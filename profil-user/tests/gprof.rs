@@ -88,6 +88,7 @@ impl Image {
                 })
                 .collect(),
             balance: Balance::default(),
+            buffers: Vec::new(),
             notes: Vec::new(),
         }
     }

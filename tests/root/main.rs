@@ -15,6 +15,7 @@ mod lifecycle;
 mod mappings;
 mod outputs;
 mod privileges;
+mod regions;
 mod system_time;
 mod terminal;
 mod translation;

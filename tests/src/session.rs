@@ -123,6 +123,17 @@ impl Session {
         self
     }
 
+    /// Checks that `ticks` of `total` are the share that the target measured for `function`.
+    ///
+    /// # Panics
+    ///
+    /// If they are off by more than chance allows.
+    #[track_caller]
+    pub fn assert_share_of_all(&self, function: &str, ticks: u64, total: u64) -> &Self {
+        assert_share(function, ticks, total, self.split.share_of(function));
+        self
+    }
+
     /// Checks that the hot functions were found in `object` and nowhere else.
     ///
     /// # Panics

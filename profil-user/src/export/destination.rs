@@ -16,6 +16,9 @@ pub enum Format {
     Symbols,
     /// The flat profile as text.
     Text,
+    /// The counters of explicit regions and nothing else, as `profil(2)` leaves them in memory:
+    /// little-endian, as wide as the dialect has them, one region after the other.
+    Buffer,
 }
 
 /// A format or a name that is not understood.
@@ -23,11 +26,11 @@ pub enum Format {
 pub enum FormatError {
     /// The name of a file says nothing.
     #[error(
-        "cannot tell a format from the name {0:?}; known are gmon.out, *.gmon, *.syms, *.txt, DIR/ and -"
+        "cannot tell a format from the name {0:?}; known are gmon.out, *.gmon, *.syms, *.buf, *.txt, DIR/ and -"
     )]
     Name(PathBuf),
     /// There is no such format.
-    #[error("there is no format {0:?}; known are gmon, gmon-bsd, syms and text")]
+    #[error("there is no format {0:?}; known are gmon, gmon-bsd, syms, buffer and text")]
     Word(String),
     /// A directory holds gmon files only.
     #[error("a directory takes one gmon or syms file an object, not {0}")]
@@ -44,6 +47,7 @@ impl Format {
             Self::Gmon(_) => "gmon",
             Self::Symbols => "syms",
             Self::Text => "txt",
+            Self::Buffer => "buf",
         }
     }
 }
@@ -57,6 +61,7 @@ impl std::str::FromStr for Format {
             "gmon-bsd" => Ok(Self::Gmon(gmon::Variant::Bsd)),
             "syms" => Ok(Self::Symbols),
             "text" | "txt" => Ok(Self::Text),
+            "buffer" | "buf" => Ok(Self::Buffer),
             _ => Err(FormatError::Word(word.to_owned())),
         }
     }
@@ -87,6 +92,7 @@ impl Destination {
         if name.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return match format {
                 Some(Format::Text) => Err(FormatError::Directory("text")),
+                Some(Format::Buffer) => Err(FormatError::Directory("buffer")),
                 format => Ok(Self::Directory(
                     name.to_owned(),
                     format.unwrap_or(Format::GMON),
@@ -97,6 +103,7 @@ impl Destination {
             ("gmon.out", _) | (_, "gmon") => Some(Format::GMON),
             (_, "syms") => Some(Format::Symbols),
             (_, "txt") => Some(Format::Text),
+            (_, "buf") => Some(Format::Buffer),
             _ => None,
         };
         // Devices and FIFOs have no telling name: text, unless something else is asked for.
@@ -113,6 +120,12 @@ impl Destination {
 }
 
 impl Destination {
+    /// Whether it takes the buffers of explicit regions.
+    pub fn takes_buffers(&self) -> bool {
+        let (Self::Stdout(format) | Self::File(_, format) | Self::Directory(_, format)) = self;
+        *format == Format::Buffer
+    }
+
     /// The name for messages.
     pub(super) fn path(&self) -> PathBuf {
         match self {

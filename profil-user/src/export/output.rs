@@ -102,7 +102,7 @@ impl Output {
             }
             (sink, Destination::Stdout(format) | Destination::File(_, format)) => {
                 let object = match (format, profile.main_object()) {
-                    (Format::Text, object) => object.unwrap_or(ObjectId::new(0)),
+                    (Format::Text | Format::Buffer, object) => object.unwrap_or(ObjectId::new(0)),
                     (_, Some(object)) => object,
                     (_, None) => return Err(OutputError::NoExecutable(path)),
                 };
@@ -137,6 +137,10 @@ fn write_object(
     match format {
         Format::Gmon(variant) => gmon::write(profile, object, variant, &mut out),
         Format::Symbols => syms::write(profile, functions, object, &mut out),
+        Format::Buffer => {
+            let mut buffers = profile.buffers.iter();
+            buffers.try_for_each(|buffer| out.write_all(&buffer.bytes()))
+        }
         // Text is of the whole profile.
         Format::Text => text::write(profile, functions, text::Layout::default(), &mut out),
     }

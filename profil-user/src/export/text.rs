@@ -132,6 +132,10 @@ pub fn note_text(profile: &Profile, note: &Note) -> String {
              for up to {} ms",
             uncertain.as_millis()
         ),
+        Note::EndedByExec { dialect } => format!(
+            "the process started another program, where {} ends",
+            dialect.word()
+        ),
         Note::Unmapped { object, uncertain } => format!(
             "{} was unmapped; ticks of what took its place may have been charged to it for up to \
              {} ms",

@@ -16,6 +16,9 @@ pub struct Balance {
     pub due_ns: u64,
     /// The clock's period, in nanoseconds.
     pub period_ns: u64,
+    /// Whether ticks of other processes were due as well, because the clock follows only the
+    /// target and what it starts.
+    pub others_are_due: bool,
     /// Kernel memory that the maps use, in bytes.
     pub kernel_bytes: u64,
 }
@@ -34,8 +37,11 @@ impl Balance {
             && self.strays == self.of(Outcome::Stray)
     }
 
-    /// Ticks of the target that the kernel program saw.
+    /// Ticks that the kernel program saw, of those that were due.
     pub const fn seen(&self) -> u64 {
+        if self.others_are_due {
+            return self.tally.runs;
+        }
         // While the clock runs the account can be read in the middle of a tick.
         let others = self.of(Outcome::Other) + self.of(Outcome::Idle);
         self.tally.runs.saturating_sub(others)
@@ -87,6 +93,7 @@ mod tests {
             strays: 3,
             due_ns: 9_500,
             period_ns: 1_000,
+            others_are_due: false,
             kernel_bytes: 0,
         }
     }

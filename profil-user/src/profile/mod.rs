@@ -3,11 +3,15 @@
 //! Nothing here does I/O, and nothing here can fail: an address without a name is data.
 
 mod balance;
+mod buffer;
 mod object;
 
 use std::time::Duration;
 
+use profil_common::Dialect;
+
 pub use balance::Balance;
+pub use buffer::Buffer;
 pub use object::{ElfClass, Object, ObjectId, ObjectKind, Text, Unresolved};
 
 use crate::options::{Rate, Tgid};
@@ -29,6 +33,9 @@ pub struct Profile {
     pub counts: Vec<Count>,
     /// Where every run of the kernel program went.
     pub balance: Balance,
+    /// The buffers of the regions that were asked for, in the order in which the dialect tries
+    /// them. Empty where regions followed the mappings.
+    pub buffers: Vec<Buffer>,
     /// What the reader of the numbers should know.
     pub notes: Vec<Note>,
 }
@@ -69,6 +76,11 @@ pub enum Note {
         /// How long it can have taken to notice: ticks of the new program within that time may
         /// be charged to the old one.
         uncertain: Duration,
+    },
+    /// The process started another program, where the dialect ends.
+    EndedByExec {
+        /// The dialect.
+        dialect: Dialect,
     },
     /// An object, or a part of it, was unmapped while it was profiled.
     Unmapped {

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use profil_common::{Dialect, Mode, Outcome, Settings};
+use profil_common::{Exec, Fork, Mode, Outcome, Settings};
 use tokio::{
     io::{Interest, unix::AsyncFd},
     sync::watch,
@@ -24,7 +24,9 @@ use crate::{
     kernel::{Clock, Follows, KernelHalf, LoadPlan, PidNamespace, WarmUp, missing_capabilities},
     options::{ClockScope, Options, Rate},
     profile::{Balance, Count, Note, ObjectId, Profile},
-    target::{self, ImageWatch, Layout, ObjectFile, Objects, Process, StrayBook},
+    target::{
+        self, Explicit, ImageWatch, Layout, ObjectFile, Objects, Outline, Plan, Process, StrayBook,
+    },
 };
 use attach::{check_rate, raise_descriptor_limit, start_clock};
 use meter::Meter;
@@ -47,7 +49,7 @@ pub struct Session {
     process: Process,
     image: ImageWatch,
     objects: Objects,
-    layout: Layout,
+    layout: Plan,
     strays: StrayBook,
     kernel: KernelHalf,
     drain: Drain,
@@ -58,6 +60,8 @@ pub struct Session {
     /// The time that the clock was on, by the target's own account as well: a clock that follows
     /// CPUs cannot tell what was due.
     meter: Meter,
+    /// Whether the dialect ends here.
+    ended: bool,
     paused: watch::Sender<bool>,
     snapshots: watch::Sender<Snapshot>,
 }
@@ -128,22 +132,34 @@ impl Session {
             Vec::new()
         });
         let mut objects = Objects::default();
-        let layout = Layout::plan(
-            tgid,
-            &mappings,
-            image.executable(),
-            options.bins_bytes,
-            &mut objects,
-        )?;
+        let layout = if options.regions.is_empty() {
+            Plan::Mappings(Layout::plan(
+                tgid,
+                &mappings,
+                image.executable(),
+                options.bins_bytes,
+                &mut objects,
+            )?)
+        } else {
+            Plan::Asked(Explicit::plan(
+                tgid,
+                (&mappings, image.executable()),
+                (&options.regions, options.dialect),
+                options.bins_bytes,
+                &mut objects,
+            )?)
+        };
+        let rules = layout.dialect().rules();
+        let follows = options.follow && rules.fork == Fork::Continues;
 
         let plan = LoadPlan {
             settings: Settings {
                 pid_namespace_device: namespace.device,
                 pid_namespace_inode: namespace.inode,
-                only_tgid: 0,
+                only_tgid: if follows { 0 } else { tgid },
                 bins: layout.bins(),
                 system_pc: 0,
-                dialect: Dialect::Modern as u32,
+                dialect: layout.dialect() as u32,
             },
             regions: layout.regions(),
             strays: options.strays,
@@ -167,6 +183,7 @@ impl Session {
             drain_interval: options.drain_interval,
             notes,
             meter: Meter::default(),
+            ended: false,
             paused: watch::Sender::new(false),
             snapshots: watch::Sender::new(None),
         })
@@ -175,6 +192,17 @@ impl Session {
     /// The name of the target. Untrusted: escape it before display.
     pub fn target_name(&self) -> &str {
         self.process.name()
+    }
+
+    /// What the numbers of the regions that were asked for mean, in the order in which the dialect
+    /// tries them. Empty where regions follow the mappings.
+    pub fn outlines(&self) -> Vec<Outline> {
+        self.layout.outlines(&self.objects)
+    }
+
+    /// Kernel memory of the session, in bytes.
+    pub const fn kernel_bytes(&self) -> u64 {
+        self.kernel.memory()
     }
 
     /// Pauses and resumes the session, from anywhere.
@@ -233,6 +261,9 @@ impl Session {
                     self.publish()?;
                 }
             }
+            if self.ended {
+                break;
+            }
         }
         if self.meter.is_running() {
             self.switch_off()?;
@@ -261,7 +292,7 @@ impl Session {
     /// Notices exec. Much cheaper than a look at the counters, and so done more often: until it
     /// is noticed, ticks of the new program may be charged to the old one.
     fn glance(&mut self) -> Result<(), RunError> {
-        if self.image.changed() {
+        if !self.ended && self.image.changed() {
             self.exec()?;
         }
         Ok(())
@@ -315,6 +346,12 @@ impl Session {
     /// The target runs another program: the regions mean nothing any more. Ticks go on as
     /// strays, which are named by the mappings of today.
     fn exec(&mut self) -> Result<(), RunError> {
+        let dialect = self.layout.dialect();
+        if dialect.rules().exec != Exec::Follows {
+            self.ended = true;
+            self.notes.push(Note::EndedByExec { dialect });
+            return Ok(());
+        }
         let gone = self.layout.retire_missing(&[]);
         let indices: Vec<_> = gone.into_iter().map(|(index, _)| index).collect();
         self.kernel.retire_regions(&indices)?;
@@ -371,6 +408,7 @@ impl Session {
             strays: total(&batch.strays),
             due_ns,
             period_ns: self.rate.period_ns(),
+            others_are_due: self.clock.follows() == Follows::Tasks,
             kernel_bytes: self.kernel.memory(),
         };
         let used_ns = self.meter.used_ns();
@@ -397,6 +435,7 @@ impl Session {
             objects: self.objects.list().to_vec(),
             counts: self.counts(batch),
             balance,
+            buffers: self.layout.buffers(&batch.bins),
             notes,
         })
     }

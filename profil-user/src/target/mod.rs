@@ -1,21 +1,26 @@
 //! Who is profiled: the process, its threads, its mapped objects, and where their text lies.
 
+mod explicit;
 mod identity;
 mod layout;
 mod mappings;
 mod object_file;
 mod objects;
+mod plan;
 mod process;
 mod strays;
 mod threads;
 mod vdso;
 
+pub(crate) use explicit::Explicit;
+pub use explicit::Outline;
 pub(crate) use identity::ImageWatch;
 pub(crate) use layout::Layout;
 pub use layout::LayoutError;
 pub(crate) use mappings::read as read_mappings;
 pub(crate) use object_file::ObjectFile;
 pub(crate) use objects::Objects;
+pub(crate) use plan::Plan;
 pub(crate) use process::Process;
 pub use process::TargetError;
 pub(crate) use strays::StrayBook;

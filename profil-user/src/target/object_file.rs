@@ -13,7 +13,7 @@ use std::{
 use object::{
     Endianness, FileKind, ReadCache, ReadRef,
     elf::{self, PF_X, PT_LOAD},
-    read::elf::{FileHeader, ProgramHeader as _},
+    read::elf::{FileHeader, ProgramHeader as _, SectionHeader as _, Sym as _},
 };
 use rustix::fs::{Mode, OFlags};
 
@@ -57,6 +57,8 @@ pub(crate) enum ObjectError {
     NotElf,
     #[error("an ELF file with {0} program headers is not believed")]
     TooManyHeaders(u64),
+    #[error("an ELF file with {0} bytes of symbols is not believed")]
+    TooManySymbols(u64),
 }
 
 /// Where an ELF file tells its byte order (elf(5)).
@@ -176,6 +178,31 @@ impl ObjectFile {
             })
     }
 
+    /// The offset in the file of the byte with a link-time address, in text: the inverse of
+    /// [`ObjectFile::link_address`].
+    pub(crate) fn offset_of(&self, link_address: u64) -> Option<u64> {
+        self.segments
+            .iter()
+            .filter(|segment| segment.executable)
+            .find_map(|segment| {
+                let distance = link_address.checked_sub(segment.address)?;
+                (distance < segment.file_bytes).then(|| segment.offset + distance)
+            })
+    }
+
+    /// Link-time addresses of all symbols with exactly this name, those of `.symtab` first.
+    ///
+    /// # Errors
+    ///
+    /// If the tables cannot be read.
+    pub(crate) fn symbols_named(&self, name: &str) -> Result<Vec<u64>, ObjectError> {
+        let cache = ReadCache::new(&self.file);
+        match self.class {
+            ElfClass::Elf32 => symbols::<elf::FileHeader32<Endianness>>(&cache, name),
+            ElfClass::Elf64 => symbols::<elf::FileHeader64<Endianness>>(&cache, name),
+        }
+    }
+
     /// The executable segment whose pages hold `file_offset` although its bytes do not: the
     /// kernel maps whole pages.
     fn padding(&self, file_offset: u64) -> Option<&Segment> {
@@ -213,6 +240,41 @@ fn open_regular(path: &Path) -> Result<File, ObjectError> {
     }
     let same = PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd()));
     Ok(File::from(look(&same, OFlags::RDONLY | OFlags::NONBLOCK)?))
+}
+
+/// More than the symbol tables of the largest programs there are.
+const MAX_SYMBOL_BYTES: u64 = 256 << 20;
+
+fn symbols<'data, Header>(data: impl ReadRef<'data>, name: &str) -> Result<Vec<u64>, ObjectError>
+where
+    Header: FileHeader<Endian = Endianness>,
+{
+    let header = Header::parse(data)?;
+    let endian = header.endian()?;
+    let sections = header.sections(endian, data)?;
+    let mut found = Vec::new();
+    for kind in [elf::SHT_SYMTAB, elf::SHT_DYNSYM] {
+        let bytes: u64 = sections
+            .iter()
+            .filter(|section| section.sh_type(endian) == kind)
+            .map(|section| section.sh_size(endian).into())
+            .sum();
+        if bytes > MAX_SYMBOL_BYTES {
+            return Err(ObjectError::TooManySymbols(bytes));
+        }
+        let table = sections.symbols(endian, data, kind)?;
+        for symbol in table.iter() {
+            let address: u64 = symbol.st_value(endian).into();
+            let defined = symbol.st_shndx(endian) != elf::SHN_UNDEF;
+            if defined
+                && !found.contains(&address)
+                && symbol.name(endian, table.strings()).ok() == Some(name.as_bytes())
+            {
+                found.push(address);
+            }
+        }
+    }
+    Ok(found)
 }
 
 fn segments<'data, Header>(data: impl ReadRef<'data>) -> Result<Vec<Segment>, ObjectError>

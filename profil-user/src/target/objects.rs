@@ -110,6 +110,25 @@ impl Objects {
             .unwrap_or(offset)
     }
 
+    /// The address in the process of a link-time address, if `mapping`, which shows that object,
+    /// holds it: the inverse of [`Objects::link_address`].
+    pub(crate) fn address_of(
+        &self,
+        id: ObjectId,
+        mapping: &Mapping,
+        link_address: u64,
+    ) -> Option<u64> {
+        let distance = match &mapping.backing {
+            Backing::File(file) => {
+                let object = self.files[id.index()].as_ref()?;
+                object.offset_of(link_address)?.checked_sub(file.offset)?
+            }
+            Backing::Vdso => link_address,
+            Backing::Anonymous => return None,
+        };
+        (distance < mapping.end - mapping.start).then(|| mapping.start + distance)
+    }
+
     pub(crate) fn get_mut(&mut self, id: ObjectId) -> &mut Object {
         &mut self.objects[id.index()]
     }

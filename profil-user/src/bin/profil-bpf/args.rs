@@ -1,5 +1,7 @@
 //! Flags as typed, and flags as meant.
 
+mod regions;
+
 use std::{path::PathBuf, time::Duration};
 
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum, error::ErrorKind};
@@ -9,6 +11,7 @@ use profil_user::{
 };
 
 use crate::report;
+use regions::RegionFlags;
 
 /// profil(2) for running, unmodified processes.
 ///
@@ -39,14 +42,21 @@ pub(crate) struct Args {
     duration: Option<Duration>,
 
     /// Also write the profile to FILE; repeatable. gmon.out and *.gmon are for gprof, *.syms is a
-    /// symbol table for gprof -S, *.txt is the flat profile, DIR/ gets one gmon file an object, -
+    /// symbol table for gprof -S, *.buf the buffer of profil(2), *.txt is the flat profile, DIR/ gets one gmon file an object, -
     /// is standard output
     #[arg(short, long, value_name = "FILE")]
     output: Vec<PathBuf>,
 
-    /// Format of every --output, whatever its name: gmon, gmon-bsd (4.4BSD), syms or text
+    /// Format of every --output, whatever its name: gmon, gmon-bsd (4.4BSD), syms, buffer or text
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
+
+    #[command(flatten)]
+    regions: RegionFlags,
+
+    /// Leave out what the target starts: its child processes
+    #[arg(long)]
+    no_follow: bool,
 
     /// Most kernel memory for counters, in MiB; where it is short, bins get wider
     #[arg(long, value_name = "MIB", default_value_t = Options::DEFAULT_BINS_BYTES >> 20,
@@ -97,6 +107,8 @@ Examples:
   sudo profil-bpf --pid 4242 -o gmon.out         for gprof -p BINARY gmon.out
   sudo profil-bpf --pid 4242 -o profiles/        one gmon file for every object
   profil-bpf report gmon.out --exe BINARY        a flat profile from such a file
+  sudo profil-bpf --pid 4242 --offset main --scale 1/2 --dialect glibc -o main.buf
+                                                 profil(buf, bufsiz, main, 0x8000) of another process
   sudo profil-bpf doctor                         what this machine can do, and a trial
 
 SIGUSR1 pauses the clock, SIGUSR2 lets it go on: kill -USR1 PID-OF-PROFIL-BPF.
@@ -155,8 +167,16 @@ impl Args {
         if to_stdout > 1 {
             return Err(usage("standard output can be given only once"));
         }
+        let (regions, dialect) = self.regions.asked().map_err(usage)?;
+        let wants_buffers = outputs.iter().any(Destination::takes_buffers);
+        if wants_buffers && regions.is_empty() {
+            return Err(usage("a buffer is that of a region: --offset or --region"));
+        }
         let options = Options {
             rate: self.rate,
+            regions,
+            dialect,
+            follow: !self.no_follow,
             clock: match self.clock {
                 Clock::Task => ClockScope::Task,
                 Clock::Cpu => ClockScope::Cpu,

@@ -3,6 +3,7 @@
 mod args;
 mod doctor;
 mod live;
+mod outline;
 mod report;
 mod run;
 mod signals;

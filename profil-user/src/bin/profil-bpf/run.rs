@@ -18,6 +18,7 @@ use tokio::{runtime::Runtime, sync::oneshot};
 use crate::{
     args::Plan,
     live::LiveView,
+    outline,
     signals::{Signals, Switches},
     talk,
 };
@@ -43,6 +44,9 @@ pub(crate) fn run(plan: Plan) -> anyhow::Result<()> {
         .map(Output::open)
         .collect::<Result<Vec<_>, _>>()?;
     let session = Session::attach(&plan.options)?;
+    for line in outline::lines(&session.outlines(), session.kernel_bytes()) {
+        talk::note(&line);
+    }
     let taken = take(&runtime, session, (&mut signals, switches), plan.duration)?;
     let functions = name(&runtime, &taken, &mut signals);
     write_all(outputs, &taken.profile, &functions, signals)

@@ -35,6 +35,7 @@ fn profile(class: ElfClass, width: u64, counts: &[(u64, u64, u64)]) -> Profile {
             })
             .collect(),
         balance: Balance::default(),
+        buffers: Vec::new(),
         notes: Vec::new(),
     }
 }

@@ -1,0 +1,84 @@
+//! The regions of a session: those of all mappings, or those that were asked for.
+
+use profil_common::{Dialect, Region};
+
+use super::{
+    explicit::{Explicit, Outline},
+    layout::Layout,
+    mappings::Mapping,
+    objects::Objects,
+};
+use crate::profile::{Buffer, Note, ObjectId};
+
+/// Which bins count which text.
+#[derive(Debug)]
+pub(crate) enum Plan {
+    /// A region for every mapping.
+    Mappings(Layout),
+    /// Regions that were asked for.
+    Asked(Explicit),
+}
+
+impl Plan {
+    pub(crate) fn regions(&self) -> &[Region] {
+        match self {
+            Self::Mappings(layout) => layout.regions(),
+            Self::Asked(explicit) => explicit.regions(),
+        }
+    }
+
+    /// Bins of all regions together.
+    pub(crate) const fn bins(&self) -> u32 {
+        match self {
+            Self::Mappings(layout) => layout.bins(),
+            Self::Asked(explicit) => explicit.bins(),
+        }
+    }
+
+    pub(crate) const fn dialect(&self) -> Dialect {
+        match self {
+            Self::Mappings(_) => Dialect::Modern,
+            Self::Asked(explicit) => explicit.dialect(),
+        }
+    }
+
+    pub(crate) fn notes(&self) -> &[Note] {
+        match self {
+            Self::Mappings(layout) => layout.notes(),
+            Self::Asked(_) => &[],
+        }
+    }
+
+    /// Marks as retired, and returns, the regions whose text is not among that of today.
+    pub(crate) fn retire_missing(&mut self, today: &[Mapping]) -> Vec<(usize, ObjectId)> {
+        match self {
+            Self::Mappings(layout) => layout.retire_missing(today),
+            Self::Asked(explicit) => explicit.retire_missing(today),
+        }
+    }
+
+    /// Where the bin numbered `bin` among those of all regions lies: its object and its lowest
+    /// link-time address.
+    pub(crate) fn address_of(&self, bin: u32, objects: &Objects) -> Option<(ObjectId, u64)> {
+        match self {
+            Self::Mappings(layout) => layout.address_of(bin, objects),
+            Self::Asked(explicit) => explicit.address_of(bin, objects),
+        }
+    }
+
+    /// The buffers of regions that were asked for.
+    pub(crate) fn buffers(&self, bins: &[(u32, u64)]) -> Vec<Buffer> {
+        match self {
+            Self::Mappings(_) => Vec::new(),
+            Self::Asked(explicit) => explicit.buffers(bins),
+        }
+    }
+
+    /// What the numbers of regions that were asked for mean.
+    pub(crate) fn outlines(&self, objects: &Objects) -> Vec<Outline> {
+        match self {
+            Self::Mappings(_) => Vec::new(),
+            Self::Asked(explicit) => explicit.outlines(objects),
+        }
+    }
+}
