@@ -14,10 +14,12 @@
     reason = "a command line program talks to its user"
 )]
 
+mod formula;
 mod gmon;
 mod hunt;
 mod memory;
 mod mutate;
+mod region;
 
 use std::{env, fs, process::ExitCode, time::Duration};
 
@@ -36,7 +38,7 @@ struct Target {
     run: fn(&[u8]) -> Vec<u64>,
 }
 
-const TARGETS: &[Target] = &[gmon::TARGET];
+const TARGETS: &[Target] = &[gmon::TARGET, region::TARGET, formula::TARGET];
 
 const USAGE: &str = "usage: profil-fuzz TARGET [SECONDS] [SEED], or profil-fuzz TARGET FILE";
 

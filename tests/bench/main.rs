@@ -1,6 +1,6 @@
 //! What the profiler costs: `cargo xtask bench [NAME…]`.
 //!
-//! One module per measurement: [`tick`], [`read`], [`own`], [`start`], [`slowdown`]. Every figure
+//! One module per measurement: [`tick`], [`regions`], [`read`], [`own`], [`start`], [`slowdown`]. Every figure
 //! stands beside a peer or a floor that was measured in the same run, because nanoseconds of one
 //! machine mean little on another. Nothing is asserted here: it measures and reports.
 //!
@@ -24,6 +24,7 @@ mod maps;
 mod own;
 mod profilers;
 mod read;
+mod regions;
 mod sample;
 mod slowdown;
 mod start;
@@ -46,8 +47,9 @@ use figure::Report;
 type Measurement = fn(&Machine, &Cpus, &mut Report);
 
 /// Every measurement, in the order of a tick's way.
-const MEASUREMENTS: [(&str, Measurement); 5] = [
+const MEASUREMENTS: [(&str, Measurement); 6] = [
     ("tick", tick::measure),
+    ("regions", regions::measure),
     ("read", read::measure),
     ("own", own::measure),
     ("start", start::measure),

@@ -8,7 +8,10 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::{check_ebpf, ebpf, exec, run, steps::Steps, test, vm_test, workspace};
+use crate::{check_ebpf, ebpf, exec, fuzz, run, steps::Steps, test, vm_test, workspace};
+
+/// How long hostile inputs are tried.
+const FUZZ_SECONDS: u64 = 60;
 
 /// Runs all checks, whatever fails on the way, and sums them up.
 pub(crate) fn run() -> ExitCode {
@@ -32,6 +35,7 @@ pub(crate) fn run() -> ExitCode {
     });
     steps.step("BPF objects are current", || check_ebpf::run(false));
     steps.step("the user half builds on stable Rust alone", stable_alone);
+    steps.step("hostile inputs", || fuzz::run(FUZZ_SECONDS));
     let mut remarks = test::add_steps(&mut steps, None, None);
     remarks.extend(vm_test::add_steps(&mut steps, &vm_test::Options::of_ci()));
     steps.finish(&remarks)

@@ -21,6 +21,7 @@ mod dist;
 mod ebpf;
 mod elf;
 mod exec;
+mod fuzz;
 mod machine;
 mod run;
 mod steps;
@@ -79,6 +80,12 @@ enum Verb {
     },
     /// Run the root tests on other kernels and on arm64, in virtual machines
     VmTest(vm_test::Options),
+    /// Feed damaged and hostile inputs to everything that reads what others wrote
+    Fuzz {
+        /// How long
+        #[arg(default_value_t = 60)]
+        seconds: u64,
+    },
     /// Run everything that CI checks
     Ci,
 }
@@ -106,6 +113,7 @@ fn dispatch(verb: Verb) -> Result<ExitCode> {
         Verb::Bench { names } => bench::run(&names),
         Verb::Dist { arches } => dist::run(&arches),
         Verb::VmTest(options) => return Ok(vm_test::run(&options)),
+        Verb::Fuzz { seconds } => fuzz::run(seconds),
         Verb::Ci => return Ok(ci::run()),
     }
     .map(|()| ExitCode::SUCCESS)
