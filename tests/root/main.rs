@@ -19,4 +19,5 @@ mod regions;
 mod system_time;
 mod terminal;
 mod translation;
+mod undisturbed;
 mod vectors;

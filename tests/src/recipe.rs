@@ -57,6 +57,8 @@ pub enum Workload {
     Brief,
     /// `busy`: in one function until it is killed.
     Busy,
+    /// `itimer`: profiles itself with ITIMER_PROF, for as long as asked for.
+    Itimer,
     /// `many`: as many mappings of text as asked for, then like `busy`.
     Many,
     /// `odd`: like `busy`, at an odd address. Only where instructions can be there.
@@ -97,6 +99,7 @@ const SOURCES: &[(&str, &str)] = &[
     ("hot.c", include_str!("../workloads/hot.c")),
     ("hot.h", include_str!("../workloads/hot.h")),
     ("idle.c", include_str!("../workloads/idle.c")),
+    ("itimer.c", include_str!("../workloads/itimer.c")),
     ("jit.c", include_str!("../workloads/jit.c")),
     ("many.c", include_str!("../workloads/many.c")),
     ("odd.S", include_str!("../workloads/odd.S")),
@@ -185,6 +188,7 @@ impl Workload {
         Self::Idle,
         Self::Brief,
         Self::Busy,
+        Self::Itimer,
         Self::Many,
         Self::Odd,
         Self::Replace,
@@ -194,7 +198,7 @@ impl Workload {
     pub fn gives_account(self) -> bool {
         !matches!(
             self,
-            Self::Brief | Self::Busy | Self::Many | Self::Odd | Self::Replace
+            Self::Brief | Self::Busy | Self::Itimer | Self::Many | Self::Odd | Self::Replace
         )
     }
 
@@ -302,6 +306,11 @@ impl Workload {
             Self::Busy => Recipe {
                 name: "busy",
                 sources: &["busy.c"],
+                ..PLAIN
+            },
+            Self::Itimer => Recipe {
+                name: "itimer",
+                sources: &["itimer.c"],
                 ..PLAIN
             },
             Self::Many => Recipe {
