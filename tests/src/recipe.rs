@@ -51,6 +51,8 @@ pub enum Workload {
     System,
     /// `jit`: half of the time in code that it made itself.
     Jit,
+    /// `lockstep`: in step with a timer of 10 ms, 2 ms in one function and 1 ms in another.
+    Lockstep,
     /// `idle`: no CPU time at all.
     Idle,
     /// `brief`: over before you know it. Does not wait for `go`.
@@ -101,6 +103,7 @@ const SOURCES: &[(&str, &str)] = &[
     ("idle.c", include_str!("../workloads/idle.c")),
     ("itimer.c", include_str!("../workloads/itimer.c")),
     ("jit.c", include_str!("../workloads/jit.c")),
+    ("lockstep.c", include_str!("../workloads/lockstep.c")),
     ("many.c", include_str!("../workloads/many.c")),
     ("odd.S", include_str!("../workloads/odd.S")),
     ("one.c", include_str!("../workloads/one.c")),
@@ -185,6 +188,7 @@ impl Workload {
         Self::One,
         Self::System,
         Self::Jit,
+        Self::Lockstep,
         Self::Idle,
         Self::Brief,
         Self::Busy,
@@ -291,6 +295,11 @@ impl Workload {
             Self::Jit => Recipe {
                 name: "jit",
                 sources: &["jit.c", "hot.c"],
+                ..PLAIN
+            },
+            Self::Lockstep => Recipe {
+                name: "lockstep",
+                sources: &["lockstep.c", "hot.c"],
                 ..PLAIN
             },
             Self::Idle => Recipe {

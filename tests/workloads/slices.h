@@ -79,7 +79,7 @@ static inline int draw_spin(struct burner *burner)
 }
 
 /* Burns about `budget_ns` of the calling thread's CPU time. */
-static void burn(struct burner *burner, uint64_t budget_ns)
+static inline void burn(struct burner *burner, uint64_t budget_ns)
 {
     const uint64_t start = thread_ns();
     uint64_t after = start;
