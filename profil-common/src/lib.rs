@@ -30,5 +30,5 @@ pub use dialect::{
 pub use key::{Mode, StrayKey};
 pub use outcome::{Outcome, Tally};
 pub use region::{Place, Region, find_region};
-pub use settings::{Settings, SystemPc};
+pub use settings::{Charge, Settings, SystemPc, Wanted};
 pub use trial::Trial;

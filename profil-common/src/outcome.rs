@@ -45,6 +45,8 @@ outcomes! {
     OutOfRange = "not for the buffer",
     /// A counter was at the dialect's limit, which stops everything: now or before.
     Stopped = "stopped at the limit",
+    /// In the mode whose ticks are not wanted.
+    OtherMode = "other mode",
     /// The process could not be identified from this PID namespace.
     NoTgid = "other PID namespace",
     /// Another process ran. Only a clock that follows a CPU sees these.

@@ -5,12 +5,72 @@
 
 /// How the kernel half finds the user program counter of a tick in kernel mode.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[repr(u32)]
 pub enum SystemPc {
     /// From the task's saved registers, by `bpf_task_pt_regs` (Linux 5.15, with BTF).
-    SavedRegisters = 0,
+    SavedRegisters,
     /// From the first frame of the user stack, by `bpf_get_stack`: slower, on any kernel.
-    UserStack = 1,
+    UserStack,
+}
+
+/// Which ticks are wanted: all that `profil` always counted, or those of one mode alone.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Wanted {
+    /// User and system time.
+    #[default]
+    Both,
+    /// Ticks while the process runs its own code.
+    User,
+    /// Ticks while the kernel works for the process.
+    System,
+}
+
+/// A [`Wanted`] and a [`SystemPc`] as one number: to read another setting would be another
+/// instruction in every program, also where the verifier drops all that follows from it. In this
+/// order, because then each question is a comparison or two.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[repr(u32)]
+pub enum Charge {
+    /// Both modes; system time by the saved registers.
+    Both = 0,
+    /// System time alone, by the saved registers.
+    System = 1,
+    /// User time alone.
+    User = 2,
+    /// Both modes; system time by the user stack.
+    BothByStack = 3,
+    /// System time alone, by the user stack.
+    SystemByStack = 4,
+}
+
+impl Charge {
+    /// Ticks of these modes, those in kernel mode by that way.
+    pub const fn new(wanted: Wanted, system_pc: SystemPc) -> Self {
+        match (wanted, system_pc) {
+            (Wanted::Both, SystemPc::SavedRegisters) => Self::Both,
+            (Wanted::Both, SystemPc::UserStack) => Self::BothByStack,
+            (Wanted::System, SystemPc::SavedRegisters) => Self::System,
+            (Wanted::System, SystemPc::UserStack) => Self::SystemByStack,
+            (Wanted::User, _) => Self::User,
+        }
+    }
+
+    /// Whether ticks in user mode are left out, of the charge with this number.
+    #[inline(always)]
+    pub const fn leaves_out_user(number: u32) -> bool {
+        number == Self::System as u32 || number == Self::SystemByStack as u32
+    }
+
+    /// Whether ticks in kernel mode are left out.
+    #[inline(always)]
+    pub const fn leaves_out_system(number: u32) -> bool {
+        number == Self::User as u32
+    }
+
+    /// Whether ticks in kernel mode, if they are wanted, are charged by the saved registers.
+    #[inline(always)]
+    pub const fn by_saved_registers(number: u32) -> bool {
+        number <= Self::System as u32
+    }
 }
 
 /// The settings of one session. All fields are plain numbers without padding.
@@ -25,8 +85,8 @@ pub struct Settings {
     pub only_tgid: u32,
     /// Bins of all regions together. Ticks in system mode lie that many bins higher.
     pub bins: u32,
-    /// A [`SystemPc`], as its number.
-    pub system_pc: u32,
+    /// A [`Charge`], as its number. The default, 0, is all ticks.
+    pub charge: u32,
     /// A [`Dialect`](crate::Dialect), as its number. The default, 0, is ours.
     pub dialect: u32,
 }
@@ -41,3 +101,31 @@ impl Settings {
 #[cfg(feature = "user")]
 // SAFETY: `Settings` is `repr(C)`, `Copy`, without padding, and every bit pattern is valid.
 unsafe impl aya::Pod for Settings {}
+
+#[cfg(test)]
+mod tests {
+    use super::{Charge, SystemPc, Wanted};
+
+    #[test]
+    fn a_charge_is_what_it_was_made_of() {
+        for (wanted, without_user, without_system) in [
+            (Wanted::Both, false, false),
+            (Wanted::User, false, true),
+            (Wanted::System, true, false),
+        ] {
+            for system_pc in [SystemPc::SavedRegisters, SystemPc::UserStack] {
+                let number = Charge::new(wanted, system_pc) as u32;
+                assert_eq!(Charge::leaves_out_user(number), without_user);
+                assert_eq!(Charge::leaves_out_system(number), without_system);
+                if !without_system {
+                    let by_registers = system_pc == SystemPc::SavedRegisters;
+                    assert_eq!(Charge::by_saved_registers(number), by_registers);
+                }
+            }
+        }
+        assert_eq!(
+            Charge::new(Wanted::default(), SystemPc::SavedRegisters) as u32,
+            0
+        );
+    }
+}

@@ -10,7 +10,7 @@ use aya_ebpf::{
     helpers::generated::{bpf_get_current_task_btf, bpf_get_stack, bpf_task_pt_regs},
     programs::PerfEventContext,
 };
-use profil_common::{Mode, SystemPc};
+use profil_common::{Charge, Mode, Outcome};
 
 use crate::settings;
 
@@ -77,24 +77,40 @@ mod arch {
     }
 }
 
-/// Returns the user program counter to charge and the mode the tick was in, or `None` if the
-/// task has no user program counter.
+/// Returns the user program counter to charge and the mode the tick was in, or why the tick has
+/// none that is wanted.
 #[inline(always)]
-pub fn program_counter(ctx: &PerfEventContext) -> Option<(u64, Mode)> {
+pub fn program_counter(ctx: &PerfEventContext) -> Result<(u64, Mode), Outcome> {
+    let charge = settings::charge();
     if arch::is_user(ctx) {
-        return Some((arch::interrupted_pc(ctx), Mode::User));
+        if Charge::leaves_out_user(charge) {
+            return Err(left_out());
+        }
+        return Ok((arch::interrupted_pc(ctx), Mode::User));
     }
-    let pc = if settings::system_pc() == SystemPc::SavedRegisters as u32 {
+    if Charge::leaves_out_system(charge) {
+        return Err(left_out());
+    }
+    let pc = if Charge::by_saved_registers(charge) {
         from_saved_registers()
     } else {
         from_user_stack(ctx)
     };
     // A task without user registers, and one whose registers exec has just cleared, has zero.
     if pc == 0 {
-        None
+        Err(Outcome::NoUserPc)
     } else {
-        Some((pc, Mode::System))
+        Ok((pc, Mode::System))
     }
+}
+
+/// What becomes of a tick in the mode that is not wanted.
+#[inline(always)]
+fn left_out() -> Outcome {
+    // Without an effect of its own this way would be merged with others, and the verifier leaves
+    // a branch in the program if there is another way to where it goes.
+    settings::charge();
+    Outcome::OtherMode
 }
 
 #[inline(always)]

@@ -8,7 +8,7 @@ static SETTINGS: Settings = Settings {
     pid_namespace_inode: 0,
     only_tgid: 0,
     bins: 0,
-    system_pc: 0,
+    charge: 0,
     dialect: 0,
 };
 
@@ -28,5 +28,5 @@ setting!(pid_namespace_device, u64);
 setting!(pid_namespace_inode, u64);
 setting!(only_tgid, u32);
 setting!(bins, u32);
-setting!(system_pc, u32);
+setting!(charge, u32);
 setting!(dialect, u32);

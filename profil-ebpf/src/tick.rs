@@ -22,8 +22,9 @@ fn outcome_of(ctx: &PerfEventContext, tally: &Tally) -> Outcome {
         Ok(tgid) => tgid,
         Err(outcome) => return outcome,
     };
-    let Some((pc, mode)) = pc::program_counter(ctx) else {
-        return Outcome::NoUserPc;
+    let (pc, mode) = match pc::program_counter(ctx) {
+        Ok(found) => found,
+        Err(outcome) => return outcome,
     };
     record::count(ctx, tally, Place { tgid, pc }, mode)
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use profil_common::{Outcome, Settings};
+use profil_common::{Outcome, Settings, Wanted};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::{
@@ -85,6 +85,7 @@ fn trial() -> Result<Trial, StartError> {
     };
     let mut kernel = KernelHalf::load(&LoadPlan {
         settings,
+        wanted: Wanted::Both,
         regions: &[],
         strays: TRIAL_STRAYS,
         log: false,

@@ -44,7 +44,7 @@ pub use kernel::{
 pub use options::{
     ClockScope, Options, Rate, RateError, RegionAsked, RegionError, Scale, Start, Tgid, number,
 };
-pub use profil_common::{Classic, Dialect};
+pub use profil_common::{Classic, Dialect, Wanted};
 pub use profile::{
     Balance, Buffer, Count, ElfClass, Note, Object, ObjectId, ObjectKind, Profile, Text, Unresolved,
 };

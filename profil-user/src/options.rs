@@ -4,7 +4,7 @@ mod region;
 
 use std::{fmt, num::NonZeroU32, str::FromStr, time::Duration};
 
-use profil_common::Dialect;
+use profil_common::{Dialect, Wanted};
 
 pub use region::{RegionAsked, RegionError, Scale, Start, number};
 
@@ -159,6 +159,8 @@ pub struct Options {
     pub dialect: Dialect,
     /// Whether processes that the target starts are profiled too, where the dialect does so.
     pub follow: bool,
+    /// Which ticks are kept. The others are accounted for, and no more.
+    pub mode: Wanted,
     /// Most kernel memory that the bins of all regions may use, in bytes.
     pub bins_bytes: u64,
     /// How many distinct addresses outside every region can be counted.
@@ -185,6 +187,7 @@ impl Options {
             regions: Vec::new(),
             dialect: Dialect::Modern,
             follow: true,
+            mode: Wanted::Both,
             bins_bytes: Self::DEFAULT_BINS_BYTES,
             strays: Self::DEFAULT_STRAYS,
             drain_interval: Duration::from_secs(1),

@@ -11,7 +11,7 @@ use aya::{
     },
 };
 use profil_common::{
-    Classic, Dialect, Outcome, Region, Settings, SystemPc, Tally, cell, limits::BINS_PER_PAGE,
+    Charge, Classic, Dialect, Outcome, Region, Settings, Tally, cell, limits::BINS_PER_PAGE,
 };
 use profil_tests::{claim_machine, kernel::PROGRAM};
 use rustix::time::{ClockId, clock_gettime};
@@ -45,7 +45,7 @@ impl Kernel {
             pid_namespace_inode: namespace.ino(),
             bins,
             // The way that every kernel knows.
-            system_pc: SystemPc::UserStack as u32,
+            charge: Charge::BothByStack as u32,
             dialect: dialect as u32,
             ..Settings::default()
         };

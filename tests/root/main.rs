@@ -13,6 +13,7 @@ mod high_rate;
 mod kernel;
 mod lifecycle;
 mod mappings;
+mod mode;
 mod outputs;
 mod privileges;
 mod regions;

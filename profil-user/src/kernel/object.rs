@@ -11,7 +11,7 @@ use aya::{
 };
 use aya_log::EbpfLogger;
 use aya_obj::{ParseError, relocation::EbpfRelocationError};
-use profil_common::{Region, Settings, SystemPc, limits::BINS_PER_PAGE};
+use profil_common::{Charge, Region, Settings, SystemPc, Wanted, limits::BINS_PER_PAGE};
 
 use super::{
     bpf,
@@ -38,8 +38,10 @@ const LOG_BYTES: u32 = 512 * 1024;
 
 /// What the kernel half has to know before the first tick.
 pub(crate) struct LoadPlan<'a> {
-    /// All but [`Settings::system_pc`], which depends on the kernel.
+    /// All but [`Settings::charge`], which depends on the kernel as well.
     pub(crate) settings: Settings,
+    /// Which ticks are kept.
+    pub(crate) wanted: Wanted,
     /// Sorted by process and start.
     pub(crate) regions: &'a [Region],
     /// Entries of the table of strays.
@@ -127,7 +129,7 @@ impl KernelHalf {
 
     fn load_with(plan: &LoadPlan<'_>, system_pc: SystemPc) -> Result<Self, LoadError> {
         let settings = Settings {
-            system_pc: system_pc as u32,
+            charge: Charge::new(plan.wanted, system_pc) as u32,
             ..plan.settings
         };
         let (log_level, log_bytes) = if plan.log {

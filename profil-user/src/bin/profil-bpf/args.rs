@@ -6,7 +6,7 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use profil_user::{
-    ClockScope, Options, Rate, Tgid,
+    ClockScope, Options, Rate, Tgid, Wanted,
     export::{Destination, Format},
 };
 
@@ -36,6 +36,10 @@ pub(crate) struct Args {
     /// What the clock follows: the target's threads in their own time, or the CPUs
     #[arg(long, value_enum, default_value_t = Clock::Task)]
     clock: Clock,
+
+    /// Which ticks to keep: both, those in its own code, or those in the kernel
+    #[arg(long, value_enum, default_value_t = Mode::Prof)]
+    mode: Mode,
 
     /// Stop after this long, for example 10s, 500ms or 2m; a plain number is seconds
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
@@ -98,6 +102,17 @@ enum Clock {
     Task,
     /// Every CPU; also sees threads that live for less than one tick, but no child processes
     Cpu,
+}
+
+/// [`Wanted`] as a word.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Mode {
+    /// User and system time, as profil(2) counts
+    Prof,
+    /// User time alone
+    User,
+    /// System time alone, charged to the code that the kernel worked for
+    Kernel,
 }
 
 const EXAMPLES: &str = "\
@@ -180,6 +195,11 @@ impl Args {
             clock: match self.clock {
                 Clock::Task => ClockScope::Task,
                 Clock::Cpu => ClockScope::Cpu,
+            },
+            mode: match self.mode {
+                Mode::Prof => Wanted::Both,
+                Mode::User => Wanted::User,
+                Mode::Kernel => Wanted::System,
             },
             bins_bytes: self.memory << 20,
             strays: self.strays,
