@@ -9,8 +9,8 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::{
     error::StartError,
     kernel::{
-        Clock, Counters, Feature, Figures, KernelHalf, LoadPlan, Missing, PROGRAM, PidNamespace,
-        Presence, max_sample_rate, missing_capabilities, paranoid,
+        Beat, Clock, Counters, Feature, Figures, KernelHalf, LoadPlan, Missing, PROGRAM,
+        PidNamespace, Presence, max_sample_rate, missing_capabilities, paranoid,
     },
     options::Rate,
 };
@@ -96,7 +96,7 @@ fn trial() -> Result<Trial, StartError> {
         .get()
         .cast_unsigned();
     let rate = max_sample_rate().map_or(Rate::DEFAULT, Rate::at_most);
-    let clock = Clock::following_tasks(&[thread], rate, kernel.program())?;
+    let clock = Clock::following_tasks(&[thread], Beat::steady(rate), kernel.program())?;
     clock.enable()?;
     use_up(TRIAL);
     clock.disable()?;
@@ -110,7 +110,7 @@ fn trial() -> Result<Trial, StartError> {
         kernel_bytes: kernel.memory(),
         runs: tally.runs,
         counted: tally.outcomes[Outcome::Stray as usize],
-        due: clock.elapsed_ns()? as f64 / rate.period_ns() as f64,
+        due: clock.elapsed()?.ticks,
     })
 }
 

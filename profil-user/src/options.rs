@@ -48,7 +48,8 @@ impl Rate {
         }
     }
 
-    /// The rate that was asked for, in hertz: what reports say.
+    /// The rate that was asked for, in hertz: what reports say. After a profile with jitter, the
+    /// nearest whole number to what it really was.
     pub const fn asked(self) -> u32 {
         self.asked
     }
@@ -61,6 +62,18 @@ impl Rate {
     /// The rate that the period gives, in hertz.
     pub fn hertz(self) -> f64 {
         NANOS as f64 / self.period_ns as f64
+    }
+
+    /// The same clock as it really was: ticks of another period, on average.
+    pub(crate) fn with_period(self, period_ns: f64) -> Self {
+        let rounded = period_ns.round() as u64;
+        if rounded == self.period_ns {
+            return self;
+        }
+        Self {
+            asked: (NANOS as f64 / period_ns).round() as u32,
+            period_ns: rounded.max(1),
+        }
     }
 
     /// CPU seconds that `ticks` stand for.
@@ -159,6 +172,9 @@ pub struct Options {
     pub dialect: Dialect,
     /// Whether processes that the target starts are profiled too, where the dialect does so.
     pub follow: bool,
+    /// Whether the clock has several random periods instead of one, so that no target can run in
+    /// step with it. Takes three descriptors a thread instead of one.
+    pub jitter: bool,
     /// Which ticks are kept. The others are accounted for, and no more.
     pub mode: Wanted,
     /// Most kernel memory that the bins of all regions may use, in bytes.
@@ -187,6 +203,7 @@ impl Options {
             regions: Vec::new(),
             dialect: Dialect::Modern,
             follow: true,
+            jitter: false,
             mode: Wanted::Both,
             bins_bytes: Self::DEFAULT_BINS_BYTES,
             strays: Self::DEFAULT_STRAYS,
@@ -232,6 +249,14 @@ mod tests {
     fn ticks_become_seconds_by_the_period_that_was_used() {
         let rate: Rate = "20000".parse().unwrap();
         assert!((rate.seconds(100_000) - 5.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_jittered_clock_is_called_what_it_was() {
+        let rate = Rate::DEFAULT;
+        assert_eq!(rate.with_period(1_003_009.4), rate);
+        let real = rate.with_period(1_000_500.2);
+        assert_eq!((real.asked(), real.period_ns()), (1000, 1_000_500));
     }
 
     #[test]

@@ -163,8 +163,13 @@ pub fn note_text(profile: &Profile, note: &Note) -> String {
                                    very high rates are more than the kernel can keep up with"
             .to_owned(),
         Note::OffCpuTicks => "ticks seen and due differ: the target may run in step with the \
-                              clock; try --clock task, or another --rate"
+                              clock, and then its shares are wrong too; try --jitter, --clock \
+                              task, or another --rate"
             .to_owned(),
+        Note::Jittered { asked } => format!(
+            "the clock was jittered: {:.1} ticks a second on average, {asked} were asked for",
+            1e9 / profile.balance.period_ns
+        ),
         Note::CpuClock => "the clock followed CPUs, because the threads are too many or change \
                            too fast: processes that it started are not counted, and CPU time is \
                            known to 10 ms only"

@@ -1,10 +1,11 @@
 //! The clock: cpu-clock perf events with the kernel half attached (perf_event_open(2)).
 
 use std::{
-    fs, io,
-    os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd},
+    fmt, fs, io,
+    os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd},
     os::unix::fs::MetadataExt as _,
     thread::{self, JoinHandle},
+    time::Duration,
 };
 
 use perf_event_open_sys::{
@@ -14,14 +15,36 @@ use perf_event_open_sys::{
     ioctls, perf_event_open,
 };
 
+use super::beat::Beat;
 use crate::options::Rate;
 
 /// A set of cpu-clock events that are switched together. Dropping it switches them off and
 /// detaches the program: the kernel closes what it no longer holds, also if we are killed.
 #[derive(Debug)]
 pub(crate) struct Clock {
-    events: Vec<OwnedFd>,
+    events: Vec<Event>,
     follows: Follows,
+    beat: Beat,
+    /// Which of the periods rests: in turn, each of them.
+    resting: Option<usize>,
+}
+
+/// One event on one thread or CPU.
+#[derive(Debug)]
+struct Event {
+    fd: OwnedFd,
+    /// Which of the periods it has.
+    period: usize,
+}
+
+/// How long a clock was on, and what that was worth.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Elapsed {
+    /// CPU time, in nanoseconds, that the followed tasks and all that they started have run; or,
+    /// of a clock that follows CPUs, the time that it was on, of all CPUs together.
+    pub(crate) ns: u64,
+    /// Ticks: of each event, its own time by its own period.
+    pub(crate) ticks: f64,
 }
 
 /// Whose time a clock measures.
@@ -68,52 +91,40 @@ impl Clock {
     /// If the kernel refuses; see [`ClockError::is_out_of_descriptors`].
     pub(crate) fn following_tasks(
         tids: &[u32],
-        rate: Rate,
+        beat: Beat,
         program: BorrowedFd<'_>,
     ) -> Result<Self, ClockError> {
-        let mut events = Vec::with_capacity(tids.len());
+        let mut events = Vec::with_capacity(tids.len() * beat.periods_ns().len());
         for &tid in tids {
-            match open_event(rate, Subject::Task(tid)) {
-                // At once: what the thread starts inherits its event as it is at that moment,
-                // and would tick for nobody if the program came later.
-                Ok(event) => {
-                    attach(&event, program)?;
-                    events.push(event);
-                }
-                Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
-                Err(source) => {
-                    return Err(ClockError::Open {
-                        what: format!("thread {tid}"),
-                        source,
-                    });
-                }
+            match open_events(&beat, Subject::Task(tid), program, &mut events) {
+                Err(ClockError::Open { source, .. })
+                    if source.raw_os_error() == Some(libc::ESRCH) => {}
+                opened => opened?,
             }
         }
-        Ok(Self {
-            events,
-            follows: Follows::Tasks,
-        })
+        Ok(Self::new(events, Follows::Tasks, beat))
     }
 
     /// Opens a clock, switched off, that runs `program` at every tick of every CPU that is online.
-    pub(crate) fn following_cpus(rate: Rate, program: BorrowedFd<'_>) -> Result<Self, ClockError> {
+    pub(crate) fn following_cpus(beat: Beat, program: BorrowedFd<'_>) -> Result<Self, ClockError> {
         let online =
             fs::read_to_string("/sys/devices/system/cpu/online").map_err(ClockError::Cpus)?;
         let cpus = parse_cpu_list(&online)
             .ok_or_else(|| ClockError::Cpus(io::ErrorKind::InvalidData.into()))?;
-        let mut events = Vec::with_capacity(cpus.len());
+        let mut events = Vec::with_capacity(cpus.len() * beat.periods_ns().len());
         for cpu in cpus {
-            let event = open_event(rate, Subject::Cpu(cpu)).map_err(|source| ClockError::Open {
-                what: format!("CPU {cpu}"),
-                source,
-            })?;
-            attach(&event, program)?;
-            events.push(event);
+            open_events(&beat, Subject::Cpu(cpu), program, &mut events)?;
         }
-        Ok(Self {
+        Ok(Self::new(events, Follows::Cpus, beat))
+    }
+
+    fn new(events: Vec<Event>, follows: Follows, beat: Beat) -> Self {
+        Self {
             events,
-            follows: Follows::Cpus,
-        })
+            follows,
+            resting: beat.is_jittered().then_some(0),
+            beat,
+        }
     }
 
     pub(crate) const fn follows(&self) -> Follows {
@@ -122,48 +133,80 @@ impl Clock {
 
     /// How many threads or CPUs the clock follows by events of their own.
     pub(crate) fn len(&self) -> usize {
-        self.events.len()
+        self.events.iter().filter(|event| event.period == 0).count()
     }
 
     /// Switches the clock on, for every thread and everything that it started since.
     pub(crate) fn enable(&self) -> Result<(), ClockError> {
-        // SAFETY: the descriptor is open; the call takes nothing by reference.
-        self.each(|event| unsafe { ioctls::ENABLE(event, 0) })
-            .map_err(ClockError::Switch)
+        self.switch(Switch::On, |period| Some(period) != self.resting)
     }
 
     /// Switches the clock off. When this returns no tick is under way any more: the kernel stops
-    /// each timer on the CPU that it runs on.
+    /// each timer on the CPU that it runs on, and goes on later with what is left of its period.
     pub(crate) fn disable(&self) -> Result<(), ClockError> {
-        // SAFETY: as above.
-        self.each(|event| unsafe { ioctls::DISABLE(event, 0) })
-            .map_err(ClockError::Switch)
+        self.switch(Switch::Off, |_| true)
     }
 
-    /// CPU time, in nanoseconds, that the followed tasks and all that they started have run
-    /// while the clock was on; or, of a clock that follows CPUs, the time that it was on.
-    pub(crate) fn elapsed_ns(&self) -> Result<u64, ClockError> {
-        let mut total = 0;
+    /// Of a jittered clock that is on, sends the next period to rest, and lets the one go on that
+    /// rested. Its phase is another then, though it lost nothing of its time. Rates never add up
+    /// to more than those of all but one.
+    pub(crate) fn shift(&mut self) -> Result<(), ClockError> {
+        let Some(rested) = self.resting else {
+            return Ok(());
+        };
+        let next = (rested + 1) % self.beat.periods_ns().len();
+        self.switch(Switch::Off, |period| period == next)?;
+        self.resting = Some(next);
+        self.switch(Switch::On, |period| period == rested)
+    }
+
+    /// When to [`Clock::shift`] next. `None` for a clock of one period.
+    pub(crate) fn next_shift(&mut self) -> Option<Duration> {
+        let subjects = self.len();
+        self.resting.map(|_| self.beat.rest(subjects))
+    }
+
+    /// How long the clock was on, in the time that it measures.
+    pub(crate) fn elapsed(&self) -> Result<Elapsed, ClockError> {
+        let mut elapsed = Elapsed::default();
         for event in &self.events {
             let mut count = [0; size_of::<u64>()];
-            let read = rustix::io::read(event, &mut count)
+            let read = rustix::io::read(&event.fd, &mut count)
                 .map_err(|errno| ClockError::Read(errno.into()))?;
             // Nothing is read from an event whose CPU has gone.
             if read == count.len() {
-                total += u64::from_ne_bytes(count);
+                let ns = u64::from_ne_bytes(count);
+                elapsed.ns += ns;
+                elapsed.ticks += ns as f64 / self.beat.periods_ns()[event.period] as f64;
             }
         }
-        Ok(total)
+        elapsed.ns /= self.beat.awake();
+        Ok(elapsed)
     }
 
-    fn each(&self, call: impl Fn(libc::c_int) -> libc::c_int) -> io::Result<()> {
-        for event in &self.events {
-            if call(event.as_fd().as_raw_fd()) < 0 {
-                return Err(io::Error::last_os_error());
+    /// Switches the events of some of the periods.
+    fn switch(&self, to: Switch, periods: impl Fn(usize) -> bool) -> Result<(), ClockError> {
+        for event in self.events.iter().filter(|event| periods(event.period)) {
+            let fd = event.fd.as_raw_fd();
+            // SAFETY: the descriptor is open; the calls take nothing by reference.
+            let done = unsafe {
+                match to {
+                    Switch::On => ioctls::ENABLE(fd, 0),
+                    Switch::Off => ioctls::DISABLE(fd, 0),
+                }
+            };
+            if done < 0 {
+                return Err(ClockError::Switch(io::Error::last_os_error()));
             }
         }
         Ok(())
     }
+}
+
+#[derive(Clone, Copy)]
+enum Switch {
+    On,
+    Off,
 }
 
 impl ClockError {
@@ -214,7 +257,7 @@ impl Drop for WarmUp {
 /// Opens an event, switched off, on the calling thread.
 pub(super) fn try_own_thread(rate: Rate) -> io::Result<OwnedFd> {
     const THIS_THREAD: u32 = 0;
-    open_event(rate, Subject::Task(THIS_THREAD))
+    open_event(rate.period_ns(), Subject::Task(THIS_THREAD))
 }
 
 /// What one event follows.
@@ -224,7 +267,36 @@ enum Subject {
     Cpu(u32),
 }
 
-fn open_event(rate: Rate, subject: Subject) -> io::Result<OwnedFd> {
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Task(tid) => write!(f, "thread {tid}"),
+            Self::Cpu(cpu) => write!(f, "CPU {cpu}"),
+        }
+    }
+}
+
+/// Opens an event for each period, and attaches the program to each at once: what a thread starts
+/// inherits its events as they are at that moment, and would tick for nobody if the program came
+/// later.
+fn open_events(
+    beat: &Beat,
+    subject: Subject,
+    program: BorrowedFd<'_>,
+    events: &mut Vec<Event>,
+) -> Result<(), ClockError> {
+    for (period, &period_ns) in beat.periods_ns().iter().enumerate() {
+        let fd = open_event(period_ns, subject).map_err(|source| ClockError::Open {
+            what: subject.to_string(),
+            source,
+        })?;
+        attach(&fd, program)?;
+        events.push(Event { fd, period });
+    }
+    Ok(())
+}
+
+fn open_event(period_ns: u64, subject: Subject) -> io::Result<OwnedFd> {
     let mut attributes = perf_event_attr {
         type_: PERF_TYPE_SOFTWARE,
         size: size_of::<perf_event_attr>() as u32,
@@ -233,7 +305,7 @@ fn open_event(rate: Rate, subject: Subject) -> io::Result<OwnedFd> {
     };
     // A period and not a frequency: cpu-clock would turn a frequency into a period just so, but
     // we want to know which.
-    attributes.__bindgen_anon_1.sample_period = rate.period_ns();
+    attributes.__bindgen_anon_1.sample_period = period_ns;
     attributes.set_disabled(1);
     let (pid, cpu) = match subject {
         Subject::Task(tid) => {

@@ -1,5 +1,6 @@
 //! The kernel: the only room that knows aya, and the only one that makes BPF and perf calls.
 
+mod beat;
 mod bpf;
 mod clock;
 mod features;
@@ -9,6 +10,7 @@ mod memlock;
 mod object;
 mod probe;
 
+pub(crate) use beat::Beat;
 pub use clock::ClockError;
 pub(crate) use clock::{Clock, Follows, PidNamespace, WarmUp};
 pub use features::{Feature, Presence};

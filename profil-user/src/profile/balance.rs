@@ -14,11 +14,11 @@ pub struct Balance {
     /// CPU time that the clock measured while it was on, in nanoseconds: of the target's threads,
     /// and of its children where the clock follows them.
     pub due_ns: u64,
-    /// The clock's period, in nanoseconds.
-    pub period_ns: u64,
     /// Whether ticks of other processes were due as well, because the clock follows only the
     /// target and what it starts.
     pub others_are_due: bool,
+    /// The clock's mean period, in nanoseconds: a whole number unless the clock was jittered.
+    pub period_ns: f64,
     /// Kernel memory that the maps use, in bytes.
     pub kernel_bytes: u64,
 }
@@ -49,7 +49,7 @@ impl Balance {
 
     /// Ticks that the target's own CPU time was worth.
     pub fn due(&self) -> f64 {
-        self.due_ns as f64 / self.period_ns as f64
+        self.due_ns as f64 / self.period_ns
     }
 
     /// Ticks seen per tick due; 1 when none were due.
@@ -70,6 +70,15 @@ impl Balance {
         const USUAL: std::ops::RangeInclusive<f64> = 0.9..=1.1;
 
         self.due() >= ENOUGH && !USUAL.contains(&self.seen_per_due())
+    }
+
+    /// Whether seen and due differ by no more than ticks do that meet the target at random: a clock
+    /// that follows CPUs does not tick in the target's own time.
+    pub fn is_chance(&self) -> bool {
+        const STANDARD_DEVIATIONS: f64 = 4.0;
+
+        let off = self.seen() as f64 - self.due();
+        off.abs() <= STANDARD_DEVIATIONS * self.due().sqrt()
     }
 }
 
@@ -92,8 +101,8 @@ mod tests {
             binned: 6,
             strays: 3,
             due_ns: 9_500,
-            period_ns: 1_000,
             others_are_due: false,
+            period_ns: 1_000.0,
             kernel_bytes: 0,
         }
     }
@@ -157,9 +166,22 @@ mod tests {
     }
 
     #[test]
+    fn what_chance_can_do_is_not_being_in_step() {
+        let seen = |runs| {
+            let mut balance = balance();
+            balance.due_ns = 225_000;
+            balance.tally.runs = runs;
+            balance
+        };
+        assert!(seen(250).is_chance());
+        assert!(!seen(400).is_chance());
+        assert!(!seen(5).is_chance());
+    }
+
+    #[test]
     fn nothing_due_is_nothing_missed() {
         let idle = Balance {
-            period_ns: 1,
+            period_ns: 1.0,
             ..Balance::default()
         };
         assert!((idle.seen_per_due() - 1.0).abs() < f64::EPSILON);

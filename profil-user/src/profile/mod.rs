@@ -23,7 +23,7 @@ pub struct Profile {
     pub target: Tgid,
     /// Its name, as the kernel keeps it. Untrusted: escape it before display.
     pub target_name: String,
-    /// The clock.
+    /// The clock; of a jittered one, what it was on average.
     pub rate: Rate,
     /// Wall-clock time that the clock was on.
     pub elapsed: Duration,
@@ -118,6 +118,11 @@ pub enum Note {
     ShortOfTaskTicks,
     /// A clock that follows CPUs saw far fewer or more ticks than were due.
     OffCpuTicks,
+    /// The clock was jittered. [`Profile::rate`] is what that gave on average.
+    Jittered {
+        /// The rate that was asked for.
+        asked: Rate,
+    },
     /// The clock followed CPUs, because the threads could not each have one.
     CpuClock,
     /// The mappings of the target could not be read, so that nothing has a name.

@@ -2,7 +2,7 @@
 
 use crate::{
     error::StartError,
-    kernel::{Clock, KernelHalf, LoadPlan, max_sample_rate},
+    kernel::{Beat, Clock, KernelHalf, LoadPlan, max_sample_rate},
     options::{ClockScope, Options, Rate},
     target,
 };
@@ -27,7 +27,7 @@ pub(super) fn start_clock(
 ) -> Result<(KernelHalf, Clock), StartError> {
     const TRIES: usize = 50;
 
-    let (tgid, rate) = (options.target, options.rate);
+    let tgid = options.target;
     if options.clock == ClockScope::Cpu {
         return start_cpu_clock(options, plan);
     }
@@ -40,7 +40,7 @@ pub(super) fn start_clock(
     };
     for _ in 0..TRIES {
         let before = threads()?;
-        match Clock::following_tasks(&before, rate, kernel.program()) {
+        match Clock::following_tasks(&before, beat(options), kernel.program()) {
             Ok(clock) if clock.len() == 0 => return Err(StartError::Ended(tgid)),
             Ok(clock) => {
                 if target::threads_settled(&before, &threads()?) {
@@ -56,6 +56,15 @@ pub(super) fn start_clock(
     start_cpu_clock(options, plan)
 }
 
+/// The periods of the clock.
+fn beat(options: &Options) -> Beat {
+    if options.jitter {
+        Beat::jittered(options.rate)
+    } else {
+        Beat::steady(options.rate)
+    }
+}
+
 /// A clock that ticks for every process, and a kernel half that chooses the target's ticks.
 fn start_cpu_clock(
     options: &Options,
@@ -66,11 +75,11 @@ fn start_cpu_clock(
         ..plan.settings
     };
     let kernel = KernelHalf::load(&LoadPlan { settings, ..*plan })?;
-    let clock = Clock::following_cpus(options.rate, kernel.program())?;
+    let clock = Clock::following_cpus(beat(options), kernel.program())?;
     Ok((kernel, clock))
 }
 
-/// One event a thread needs one descriptor a thread, and every object stays open.
+/// One event a thread (or three, of a jittered clock) needs as many descriptors, and every object stays open.
 pub(super) fn raise_descriptor_limit() {
     use rustix::process::{Resource, getrlimit, setrlimit};
 

@@ -1,5 +1,6 @@
 //! One session: attach → run until stopped → profile.
 
+mod alarm;
 mod attach;
 mod meter;
 mod ticks;
@@ -28,6 +29,7 @@ use crate::{
         self, Explicit, ImageWatch, Layout, ObjectFile, Objects, Outline, Plan, Process, StrayBook,
     },
 };
+use alarm::Alarm;
 use attach::{check_rate, raise_descriptor_limit, start_clock};
 use meter::Meter;
 use ticks::{children, merge, total};
@@ -55,6 +57,7 @@ pub struct Session {
     drain: Drain,
     clock: Clock,
     rate: Rate,
+    jitter: bool,
     drain_interval: Duration,
     notes: Vec<Note>,
     /// The time that the clock was on, by the target's own account as well: a clock that follows
@@ -181,6 +184,7 @@ impl Session {
             drain,
             clock,
             rate: options.rate,
+            jitter: options.jitter,
             drain_interval: options.drain_interval,
             notes,
             meter: Meter::default(),
@@ -233,6 +237,9 @@ impl Session {
         let mut drain = every(self.drain_interval);
         let mut glance = every(GLANCE_INTERVAL);
 
+        let mut shift = Alarm::default();
+        shift.set(self.clock.next_shift());
+
         let mut paused = self.paused.subscribe();
         if !*paused.borrow_and_update() {
             self.switch_on()?;
@@ -255,6 +262,12 @@ impl Session {
                         _ => {}
                     }
                     self.publish()?;
+                }
+                () = shift.rings() => {
+                    if self.meter.is_running() {
+                        self.clock.shift()?;
+                    }
+                    shift.set(self.clock.next_shift());
                 }
                 _ = glance.tick() => self.glance()?,
                 _ = drain.tick() => {
@@ -395,11 +408,22 @@ impl Session {
     /// The profile as of the last drain.
     fn profile(&self) -> Result<Profile, RunError> {
         let batch = self.drain.last();
+        let elapsed = self.clock.elapsed()?;
         let due_ns = match self.clock.follows() {
-            Follows::Tasks => self.clock.elapsed_ns()?,
+            Follows::Tasks => elapsed.ns,
             Follows::Cpus => self.meter.used_ns(),
         };
+        // What the clocks of a jittered one really were, and how long each of them rested.
+        let period_ns = if elapsed.ticks > 0.0 {
+            elapsed.ns as f64 / elapsed.ticks
+        } else {
+            self.rate.period_ns() as f64
+        };
+        let rate = self.rate.with_period(period_ns);
         let mut notes = self.notes.clone();
+        if self.jitter {
+            notes.push(Note::Jittered { asked: self.rate });
+        }
         notes.extend_from_slice(self.layout.notes());
         notes.extend(self.objects.notes());
         notes.extend(children(self.process.tgid(), &batch.strays));
@@ -408,8 +432,8 @@ impl Session {
             binned: total(&batch.bins),
             strays: total(&batch.strays),
             due_ns,
-            period_ns: self.rate.period_ns(),
             others_are_due: self.clock.follows() == Follows::Tasks,
+            period_ns,
             kernel_bytes: self.kernel.memory(),
         };
         let used_ns = self.meter.used_ns();
@@ -423,15 +447,18 @@ impl Session {
             notes.push(Note::OtherNamespace { ticks: foreign });
         }
         if balance.is_short() {
-            notes.push(match self.clock.follows() {
-                Follows::Tasks => Note::ShortOfTaskTicks,
-                Follows::Cpus => Note::OffCpuTicks,
-            });
+            match self.clock.follows() {
+                Follows::Tasks => notes.push(Note::ShortOfTaskTicks),
+                // It meets the target by chance, so that few ticks say less than of one that
+                // goes with the target.
+                Follows::Cpus if balance.is_chance() => {}
+                Follows::Cpus => notes.push(Note::OffCpuTicks),
+            }
         }
         Ok(Profile {
             target: self.process.tgid(),
             target_name: self.process.name().to_owned(),
-            rate: self.rate,
+            rate,
             elapsed: self.meter.elapsed(Instant::now()),
             objects: self.objects.list().to_vec(),
             counts: self.counts(batch),

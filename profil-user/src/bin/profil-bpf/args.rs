@@ -37,6 +37,10 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = Clock::Task)]
     clock: Clock,
 
+    /// Let the clock tick at random intervals, so that no process can run in step with it
+    #[arg(long)]
+    jitter: bool,
+
     /// Which ticks to keep: both, those in its own code, or those in the kernel
     #[arg(long, value_enum, default_value_t = Mode::Prof)]
     mode: Mode,
@@ -196,6 +200,7 @@ impl Args {
                 Clock::Task => ClockScope::Task,
                 Clock::Cpu => ClockScope::Cpu,
             },
+            jitter: self.jitter,
             mode: match self.mode {
                 Mode::Prof => Wanted::Both,
                 Mode::User => Wanted::User,

@@ -1,0 +1,186 @@
+//! How a clock beats: one period, or several that were drawn at random.
+//!
+//! A program that runs in step with a timer runs in step with a clock of one period too, and is
+//! then seen always at the same place, or never. hz(9) therefore drew every interval anew. Here a
+//! period can only be set from outside, and to set it throws away what has passed of the one
+//! before; so several clocks tick, of which one rests in turn. See
+//! `docs/decisions/0009-jitter-by-resting-clocks.md`.
+
+use std::{
+    hash::{BuildHasher as _, Hasher as _, RandomState},
+    time::Duration,
+};
+
+use crate::options::Rate;
+
+/// The periods of the clocks that tick together on one thread or CPU.
+#[derive(Clone, Debug)]
+pub(crate) struct Beat {
+    /// In nanoseconds.
+    periods_ns: Vec<u64>,
+    /// Of whoever rests next, and how long.
+    random: Random,
+}
+
+/// Parts of the rate, before they are varied: apart by about the golden ratio, so that a target
+/// that is in step with one of the clocks cannot be so with another.
+const PARTS: [f64; 3] = [0.47, 0.31, 0.22];
+
+/// By what part of itself each is varied at most, either way.
+const VARIED: f64 = 0.1;
+
+/// How many of the jittered clocks tick at a time: all but one.
+const AWAKE: f64 = (PARTS.len() - 1) as f64;
+
+/// How long a clock rests, on average: a few of the slowest timers' cycles. More often would be
+/// work for nothing, and much less often leaves a target in step for a good part of a profile.
+const REST: Duration = Duration::from_millis(100);
+
+/// What is added to that for each thread or CPU, so that switching never takes much time.
+const REST_PER_SUBJECT: Duration = Duration::from_millis(1);
+
+impl Beat {
+    /// One period: that of the rate.
+    pub(crate) fn steady(rate: Rate) -> Self {
+        Self {
+            periods_ns: vec![rate.period_ns()],
+            random: Random(0),
+        }
+    }
+
+    /// Random periods. With one of the clocks at rest, each as long as the others, they give the
+    /// rate.
+    pub(crate) fn jittered(rate: Rate) -> Self {
+        // The standard library's maps are seeded by the system's random numbers.
+        Self::drawn(rate, Random(RandomState::new().build_hasher().finish()))
+    }
+
+    fn drawn(rate: Rate, mut random: Random) -> Self {
+        let parts = PARTS.map(|part| part * (1.0 + VARIED * (2.0 * random.part() - 1.0)));
+        let sum: f64 = parts.iter().sum();
+        // All of them together are as many times too fast as the rest of one makes them too slow.
+        let awake = AWAKE / PARTS.len() as f64;
+        let period_ns = rate.period_ns() as f64;
+        let periods_ns = parts.map(|part| (period_ns * awake * sum / part).round() as u64);
+        Self {
+            periods_ns: periods_ns.to_vec(),
+            random,
+        }
+    }
+
+    /// The periods, in nanoseconds.
+    pub(crate) fn periods_ns(&self) -> &[u64] {
+        &self.periods_ns
+    }
+
+    /// Whether there is more than one.
+    pub(crate) fn is_jittered(&self) -> bool {
+        self.periods_ns.len() > 1
+    }
+
+    /// How many clocks tick at a time.
+    pub(crate) fn awake(&self) -> u64 {
+        (self.periods_ns.len() as u64 - 1).max(1)
+    }
+
+    /// How long the next rest is, of a clock that follows that many threads or CPUs: by half
+    /// shorter or longer than usual.
+    pub(crate) fn rest(&mut self, subjects: usize) -> Duration {
+        let subjects = u32::try_from(subjects).unwrap_or(u32::MAX);
+        let usual = REST.saturating_add(REST_PER_SUBJECT.saturating_mul(subjects));
+        usual.mul_f64(0.5 + self.random.part())
+    }
+}
+
+/// splitmix64: a step of a counter, well mixed.
+#[derive(Clone, Debug)]
+struct Random(u64);
+
+impl Random {
+    /// A number from 0 up to, but not including, 1.
+    fn part(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^= mixed >> 31;
+        /// Bits that a 64-bit float holds exactly.
+        const EXACT: u32 = 53;
+        (mixed >> (64 - EXACT)) as f64 / (1_u64 << EXACT) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(hertz: &str, seed: u64) -> (Rate, Beat) {
+        let rate = hertz.parse().unwrap();
+        (rate, Beat::drawn(rate, Random(seed)))
+    }
+
+    #[test]
+    fn clocks_that_rest_equally_give_the_rate() {
+        for hertz in ["1", "100", "997", "1000", "20000", "100000"] {
+            for seed in 0..1000 {
+                let (rate, beat) = drawn(hertz, seed);
+                let all: f64 = beat
+                    .periods_ns()
+                    .iter()
+                    .map(|&period| 1e9 / period as f64)
+                    .sum();
+                let mean = all * 2.0 / 3.0;
+                assert!(
+                    (mean / rate.hertz() - 1.0).abs() < 1e-4,
+                    "{hertz}: {mean} by {beat:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn no_two_periods_are_near_each_other() {
+        for seed in 0..1000 {
+            let (_, beat) = drawn("997", seed);
+            let periods = beat.periods_ns();
+            for (at, &left) in periods.iter().enumerate() {
+                for &right in &periods[at + 1..] {
+                    let ratio = right as f64 / left as f64;
+                    assert!((1.1..3.0).contains(&ratio), "{periods:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_period_is_shorter_than_the_kernel_allows() {
+        for seed in 0..1000 {
+            let (rate, beat) = drawn("100000", seed);
+            assert!(beat.periods_ns().iter().all(|&ns| ns >= rate.period_ns()));
+        }
+    }
+
+    #[test]
+    fn every_start_has_other_periods() {
+        let periods = || Beat::jittered(Rate::DEFAULT).periods_ns().to_vec();
+        assert_ne!(periods(), periods());
+    }
+
+    #[test]
+    fn a_rest_varies_and_grows_with_what_has_to_be_switched() {
+        let (_, mut beat) = drawn("997", 1);
+        let rests: Vec<_> = (0..1000).map(|_| beat.rest(0)).collect();
+        let (least, most) = (rests.iter().min().unwrap(), rests.iter().max().unwrap());
+        assert!(*least >= REST / 2 && *least < REST * 6 / 10, "{least:?}");
+        assert!(*most < REST * 3 / 2 && *most > REST * 14 / 10, "{most:?}");
+        assert!(beat.rest(10_000) > Duration::from_secs(5));
+    }
+
+    #[test]
+    fn a_steady_clock_has_the_period_of_its_rate() {
+        let beat = Beat::steady(Rate::DEFAULT);
+        assert_eq!(beat.periods_ns(), [Rate::DEFAULT.period_ns()]);
+        assert_eq!(beat.awake(), 1);
+        assert!(!beat.is_jittered());
+    }
+}
