@@ -28,6 +28,7 @@ pub mod doctor;
 mod drain;
 mod error;
 pub mod export;
+pub mod hz;
 pub mod import;
 mod kernel;
 mod options;

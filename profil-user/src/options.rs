@@ -26,6 +26,9 @@ impl Rate {
     /// that it does not beat with timers of round numbers.
     pub const DEFAULT: Self = Self::from_hertz(997);
 
+    /// The low rate of a profiler that is always on (`stathz`). A prime too.
+    pub const LOW: Self = Self::from_hertz(97);
+
     /// The highest rate, in hertz: cpu-clock raises shorter periods to 10 µs without saying so
     /// (`kernel/events/core.c`, `perf_swevent_start_hrtimer`).
     pub const MAX_HERTZ: u32 = 100_000;

@@ -95,6 +95,12 @@ enum Verb {
         #[arg(long, value_name = "BINARY")]
         exe: Option<PathBuf>,
     },
+    /// Print the rates of the clocks, after hz(9): the kernel's, and ours
+    Clock {
+        /// As a JSON object
+        #[arg(long)]
+        json: bool,
+    },
     /// Tell what this kernel and these privileges allow, and try it
     Doctor,
 }
@@ -141,6 +147,11 @@ pub(crate) enum Job {
     Profile(Box<Plan>),
     /// Show profiles that were taken earlier.
     Report(report::Plan),
+    /// Tell the rates of its clocks.
+    Clock {
+        /// For a program.
+        as_json: bool,
+    },
     /// Examine the machine.
     Doctor,
 }
@@ -158,6 +169,7 @@ impl Args {
     pub(crate) fn job(mut self) -> Result<Job, clap::Error> {
         match (self.verb.take(), self.pid) {
             (Some(Verb::Doctor), _) => Ok(Job::Doctor),
+            (Some(Verb::Clock { json }), _) => Ok(Job::Clock { as_json: json }),
             (Some(Verb::Report { files, exe }), _) => {
                 let executable = exe.ok_or_else(|| {
                     usage_of_report("a gmon.out has addresses only; name the program that was profiled: --exe BINARY")

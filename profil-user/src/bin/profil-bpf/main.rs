@@ -1,6 +1,7 @@
 //! The command line: parse → plan → run → exit status.
 
 mod args;
+mod clock;
 mod doctor;
 mod live;
 mod outline;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     let done = match job {
         Job::Profile(plan) => run::run(*plan).map(|()| true),
         Job::Report(plan) => report::run(&plan).map(|()| true),
+        Job::Clock { as_json } => clock::run(as_json).map(|()| true),
         Job::Doctor => doctor::run(),
     };
     match done {
