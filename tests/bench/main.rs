@@ -1,8 +1,9 @@
 //! What the profiler costs: `cargo xtask bench [NAME…]`.
 //!
-//! One module per measurement: [`tick`], [`regions`], [`read`], [`own`], [`start`], [`slowdown`]. Every figure
-//! stands beside a peer or a floor that was measured in the same run, because nanoseconds of one
-//! machine mean little on another. Nothing is asserted here: it measures and reports.
+//! One module per measurement: [`tick`], [`regions`], [`read`], [`own`], [`start`], [`slowdown`],
+//! [`lockstep`]. Every figure stands beside a peer or a floor that was measured in the same run,
+//! because nanoseconds of one machine mean little on another. Nothing is asserted here: it
+//! measures and reports.
 //!
 //! The rest is what they share: a [`worker`] notices what is taken from it, [`profilers`] are
 //! attached to it, [`empty`] is the cheapest program that an event can have, [`fdinfo`], [`maps`]
@@ -20,6 +21,7 @@ mod cpus;
 mod empty;
 mod fdinfo;
 mod figure;
+mod lockstep;
 mod maps;
 mod own;
 mod profilers;
@@ -47,13 +49,14 @@ use figure::Report;
 type Measurement = fn(&Machine, &Cpus, &mut Report);
 
 /// Every measurement, in the order of a tick's way.
-const MEASUREMENTS: [(&str, Measurement); 6] = [
+const MEASUREMENTS: [(&str, Measurement); 7] = [
     ("tick", tick::measure),
     ("regions", regions::measure),
     ("read", read::measure),
     ("own", own::measure),
     ("start", start::measure),
     ("slowdown", slowdown::measure),
+    ("lockstep", lockstep::measure),
 ];
 
 fn main() -> ExitCode {

@@ -21,6 +21,15 @@ pub(crate) fn ours(pid: u32, rate: u32) -> Process {
     Profiler::on(pid, rate).attach()
 }
 
+/// Attaches the profiler with `--jitter`.
+///
+/// # Panics
+///
+/// If it does not attach.
+pub(crate) fn ours_with_jitter(pid: u32, rate: u32) -> Process {
+    Profiler::on(pid, rate).arg("--jitter").attach()
+}
+
 /// Whether there is a peer.
 pub(crate) fn has_peer() -> bool {
     places::on_path("perf").is_some()

@@ -73,21 +73,32 @@ fn time_a_run(worker: &mut Worker, program: &Program) -> f64 {
 fn whole_tick(worker: &mut Worker, report: &mut Report) {
     // The clock goes on during a tick, so the ticks are those of the slowed time.
     let cost = |slowed: f64| (1.0 - 1.0 / slowed) * f64::from(PERIOD_NS);
-    let (mut empty, mut ours) = (Vec::new(), Vec::new());
+    let (mut empty, mut ours, mut jittered) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         empty.push(cost(worker.slowed(STRETCH, empty_on, drop)));
         let attach = |pid| profilers::ours(pid, RATE);
         ours.push(cost(worker.slowed(STRETCH, attach, |ours| {
             profilers::end(ours).assert_code(0);
         })));
+        let attach = |pid| profilers::ours_with_jitter(pid, RATE);
+        jittered.push(cost(worker.slowed(STRETCH, attach, |ours| {
+            profilers::end(ours).assert_code(0);
+        })));
     }
-    let (empty, ours) = (Sample::of(empty), Sample::of(ours));
+    let (empty, ours, jittered) = (Sample::of(empty), Sample::of(ours), Sample::of(jittered));
     report.figure(Figure {
         what: "whole counted tick, by slow-down at 20 kHz",
         measured: ours.show(time),
         beside: format!("empty program: {}", empty.show(time)),
         ratio: Some(ours.median() / empty.median()),
         target: "ratio ≤ 1.5",
+    });
+    report.figure(Figure {
+        what: "the same with --jitter",
+        measured: jittered.show(time),
+        beside: format!("without: {}", ours.show(time)),
+        ratio: Some(jittered.median() / ours.median()),
+        target: "-",
     });
 }
 
