@@ -36,6 +36,22 @@ pub enum StartError {
         /// What the kernel said.
         source: io::Error,
     },
+    /// It has no such thread.
+    #[error("process {tgid} has no thread {thread}")]
+    NoSuchThread {
+        /// The process.
+        tgid: Tgid,
+        /// What was asked for.
+        thread: u32,
+    },
+    /// Its mappings cannot be read, and regions were asked for that depend on them.
+    #[error("cannot read the mappings of process {tgid}")]
+    Mappings {
+        /// The process.
+        tgid: Tgid,
+        /// What the kernel said.
+        source: io::Error,
+    },
     /// Our own PID namespace cannot be told.
     #[error("cannot tell the process numbers of this PID namespace")]
     PidNamespace(#[source] io::Error),

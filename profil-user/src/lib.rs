@@ -6,6 +6,8 @@
 //! [`Profile`] with names.
 //!
 //! ```no_run
+//! # #[cfg(feature = "session")]
+//! # mod with_sessions {
 //! use std::time::Duration;
 //!
 //! use profil_user::{Options, Session, Tgid};
@@ -20,25 +22,49 @@
 //! println!("{} ticks", taken.profile.ticks());
 //! # Ok(())
 //! # }
+//! # }
 //! ```
 //!
-//! Data moves one way: tick → bins → `drain` → [`Profile`] → [`symbolize`] → [`export`].
+//! Data moves one way: tick → bins → `drain` → [`Profile`] → `symbolize` → `export`.
+//!
+//! Whoever wants the numbers and not the names takes a [`Profil`] instead: the counters of a process,
+//! to be read at any time without a system call. It is all that there is without the feature
+//! `session`, and takes neither a runtime, nor the symbolizer, nor any format; without the feature
+//! `cli` there is no command line.
+
+#![cfg_attr(
+    not(feature = "session"),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "a session uses more of the rooms below than a handle does"
+    )
+)]
 
 pub mod doctor;
+#[cfg(feature = "session")]
 mod drain;
 mod error;
+#[cfg(feature = "session")]
 pub mod export;
+pub mod handle;
+#[cfg(feature = "cli")]
 pub mod hz;
+#[cfg(feature = "session")]
 pub mod import;
 mod kernel;
 mod options;
 mod profile;
+#[cfg(feature = "session")]
 mod recorded;
+#[cfg(feature = "session")]
 mod session;
+#[cfg(feature = "session")]
 pub mod symbolize;
 mod target;
 
 pub use error::{RunError, StartError};
+pub use handle::{Profil, ProfilBuilder};
 pub use kernel::{
     ClockError, CountersError, Feature, Figures, LoadError, Missing, Presence, missing_capabilities,
 };
@@ -49,6 +75,8 @@ pub use profil_common::{Classic, Dialect, Wanted};
 pub use profile::{
     Balance, Buffer, Count, ElfClass, Note, Object, ObjectId, ObjectKind, Profile, Text, Unresolved,
 };
+#[cfg(feature = "session")]
 pub use recorded::{Executable, Recorded, RecordedError, Source};
+#[cfg(feature = "session")]
 pub use session::{Control, Session, Snapshot, Taken};
 pub use target::{LayoutError, Outline, TargetError};

@@ -28,6 +28,13 @@ pub(crate) fn run() -> ExitCode {
             "clippy --locked --workspace --all-targets -- -D warnings",
         ))
     });
+    // Embedding it takes no command line, no runtime, no symbolizer and no format.
+    steps.step("the library builds without its extras", || {
+        exec::run(&mut cargo(
+            "clippy --locked --package profil-user --no-default-features --lib --examples --test handle \
+             -- -D warnings",
+        ))
+    });
     // Apart from the rest: it has a panic handler of its own, and only a nightly can build it.
     steps.step("clippy of the eBPF crate", ebpf_clippy);
     steps.step("documentation", || {

@@ -32,6 +32,9 @@ pub(crate) enum Suite {
     Root,
 }
 
+/// Test binaries that run as root, with their packages: the program, and the library.
+const ROOT_TESTS: [(&str, &str); 2] = [("profil-tests", "root"), ("profil-user", "handle")];
+
 /// Runs the tests and sums them up.
 pub(crate) fn run(suite: Option<Suite>, filter: Option<&str>) -> ExitCode {
     let mut steps = Steps::default();
@@ -111,21 +114,33 @@ fn root_tests(
     skips: &Skips,
     counts: &mut Counts,
 ) -> Result<()> {
-    let build = [
-        "test",
-        "--locked",
-        "--package",
-        "profil-tests",
-        "--test",
-        "root",
-        "--no-run",
-    ];
-    let tests = workspace::build_executable(&build, "root")?;
+    for (package, test) in ROOT_TESTS {
+        let build = [
+            "test",
+            "--locked",
+            "--package",
+            package,
+            "--test",
+            test,
+            "--no-run",
+        ];
+        let tests = workspace::build_executable(&build, test)?;
+        as_root(&tests, binary, filter, skips, counts)?;
+    }
+    Ok(())
+}
 
+fn as_root(
+    tests: &Path,
+    binary: Option<&Path>,
+    filter: Option<&str>,
+    skips: &Skips,
+    counts: &mut Counts,
+) -> Result<()> {
     let mut variables = binary_under_test(binary)?.to_vec();
     variables.push(skips.variable());
     let mut command = if machine::is_root() {
-        let mut command = Command::new(&tests);
+        let mut command = Command::new(tests);
         command.envs(variables);
         command
     } else if machine::find_program("sudo").is_some() {
@@ -139,7 +154,7 @@ fn root_tests(
             assignment.push(value);
             command.arg(assignment);
         }
-        command.arg(&tests);
+        command.arg(tests);
         command
     } else {
         return skips.note("root tests: all of them need root, and there is no sudo");

@@ -105,6 +105,24 @@ impl Clock {
         Ok(Self::new(events, Follows::Tasks, beat))
     }
 
+    /// Opens a clock, switched off, that runs `program` at every tick of the thread `tid` and of
+    /// nothing that it starts.
+    pub(crate) fn following_thread(
+        tid: u32,
+        rate: Rate,
+        program: BorrowedFd<'_>,
+    ) -> Result<Self, ClockError> {
+        let event = open_event(rate, Subject::Thread(tid)).map_err(|source| ClockError::Open {
+            what: format!("thread {tid}"),
+            source,
+        })?;
+        attach(&event, program)?;
+        Ok(Self {
+            events: vec![event],
+            follows: Follows::Tasks,
+        })
+    }
+
     /// Opens a clock, switched off, that runs `program` at every tick of every CPU that is online.
     pub(crate) fn following_cpus(beat: Beat, program: BorrowedFd<'_>) -> Result<Self, ClockError> {
         let online =
@@ -263,7 +281,10 @@ pub(super) fn try_own_thread(rate: Rate) -> io::Result<OwnedFd> {
 /// What one event follows.
 #[derive(Clone, Copy)]
 enum Subject {
+    /// A thread and all that it starts.
     Task(u32),
+    /// A thread alone.
+    Thread(u32),
     Cpu(u32),
 }
 
@@ -312,6 +333,7 @@ fn open_event(period_ns: u64, subject: Subject) -> io::Result<OwnedFd> {
             attributes.set_inherit(1);
             (tid.cast_signed(), -1)
         }
+        Subject::Thread(tid) => (tid.cast_signed(), -1),
         Subject::Cpu(cpu) => (-1, cpu.cast_signed()),
     };
     const NO_GROUP: libc::c_int = -1;

@@ -54,6 +54,17 @@ impl Counters {
         self.bins.for_each(visit);
     }
 
+    /// The count of one bin, by its index in both planes; 0 past the last. No system call.
+    pub(crate) fn bin(&self, index: u32) -> u64 {
+        self.bins.get(index)
+    }
+
+    /// Calls `visit` with every bin that is not zero in both planes of `bins` together: its number
+    /// and its counts for user and for system time. No system call, and no memory of its own.
+    pub(crate) fn for_each_pair(&self, bins: u32, visit: impl FnMut(u32, u64, u64)) {
+        self.bins.for_each_pair(bins, visit);
+    }
+
     /// Every stray and its count.
     pub(crate) fn strays(&self) -> Result<Vec<(StrayKey, u64)>, CountersError> {
         Ok(self.strays.iter().collect::<Result<_, _>>()?)
@@ -98,6 +109,46 @@ impl Bins {
     }
 }
 
+impl Bins {
+    /// What was never used is not even looked at: its page need not be there.
+    fn get(&self, index: u32) -> u64 {
+        if self.is_used(index) {
+            load(self.counters.values(), index)
+        } else {
+            0
+        }
+    }
+
+    fn is_used(&self, index: u32) -> bool {
+        load(self.touched.values(), index / BINS_PER_PAGE) != 0
+    }
+
+    fn for_each_pair(&self, bins: u32, mut visit: impl FnMut(u32, u64, u64)) {
+        let mut first = 0;
+        while first < bins {
+            let end = first.saturating_add(BINS_PER_PAGE).min(bins);
+            let user = self.is_used(first);
+            // The other plane begins anywhere, so that as many lie in two pages.
+            let system = self.is_used(bins + first) || self.is_used(bins + end - 1);
+            if user || system {
+                for number in first..end {
+                    let user = load(self.counters.values(), number);
+                    let system = load(self.counters.values(), bins + number);
+                    if user | system != 0 {
+                        visit(number, user, system);
+                    }
+                }
+            }
+            first = end;
+        }
+    }
+}
+
+fn load(values: &[AtomicU64], index: u32) -> u64 {
+    let value = values.get(index as usize);
+    value.map_or(0, |value| value.load(Ordering::Relaxed))
+}
+
 /// An array of 64-bit values, mapped into our own memory.
 struct MappedArray {
     address: NonNull<AtomicU64>,
@@ -109,6 +160,8 @@ struct MappedArray {
 // SAFETY: the values are only ever loaded atomically, from memory that stays mapped for the life
 // of `self`.
 unsafe impl Send for MappedArray {}
+// SAFETY: as above; a shared reference allows no more than such loads.
+unsafe impl Sync for MappedArray {}
 
 impl MappedArray {
     fn open(map: Map) -> Result<Self, CountersError> {

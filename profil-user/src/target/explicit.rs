@@ -332,16 +332,21 @@ impl Explicit {
     /// Where the bin numbered `bin` among those of all regions lies.
     pub(crate) fn address_of(&self, bin: u32, objects: &Objects) -> Option<(ObjectId, u64)> {
         let (index, region) = self.region_of(bin)?;
-        let call = &self.calls[index];
-        let in_word = call.address_of(self.dialect, u64::from(bin - region.first))?;
-        // A word of fewer bits is the low part of the address; the rest is that of the offset.
-        let bits = self.dialect.rules().word_bits;
-        let low = u64::MAX >> (u64::BITS - bits);
-        let address = call.offset & !low | in_word;
+        let address = self.address_in_process(index, bin - region.first)?;
         Some(match self.mapping_at(address) {
             Some((mapping, object)) => (*object, objects.link_address(*object, mapping, address)),
             None => (self.nowhere, address),
         })
+    }
+
+    /// The address in the process of the lowest byte of the bin numbered `bin` in a region.
+    pub(crate) fn address_in_process(&self, region: usize, bin: u32) -> Option<u64> {
+        let call = self.calls.get(region)?;
+        let in_word = call.address_of(self.dialect, u64::from(bin))?;
+        // A word of fewer bits is the low part of the address; the rest is that of the offset.
+        let bits = self.dialect.rules().word_bits;
+        let low = u64::MAX >> (u64::BITS - bits);
+        Some(call.offset & !low | in_word)
     }
 
     fn region_of(&self, bin: u32) -> Option<(usize, &Region)> {

@@ -1,6 +1,6 @@
 //! The regions of a session: those of all mappings, or those that were asked for.
 
-use profil_common::{Dialect, Region};
+use profil_common::{Classic, Dialect, Region};
 
 use super::{
     explicit::{Explicit, Outline},
@@ -66,12 +66,45 @@ impl Plan {
         }
     }
 
+    /// The address in the process of the lowest byte of the bin numbered `bin` in a region.
+    pub(crate) fn address_in_process(&self, region: usize, bin: u32) -> Option<u64> {
+        match self {
+            Self::Mappings(layout) => {
+                let region = layout.regions().get(region)?;
+                (bin < region.bins).then(|| region.address_of(bin))
+            }
+            Self::Asked(explicit) => explicit.address_in_process(region, bin),
+        }
+    }
+
     /// The buffers of regions that were asked for.
     pub(crate) fn buffers(&self, bins: &[(u32, u64)]) -> Vec<Buffer> {
         match self {
             Self::Mappings(_) => Vec::new(),
             Self::Asked(explicit) => explicit.buffers(bins),
         }
+    }
+
+    /// What the numbers of all regions mean, whether they were asked for or not.
+    pub(crate) fn all_outlines(&self, objects: &Objects) -> Vec<Outline> {
+        let Self::Mappings(layout) = self else {
+            return self.outlines(objects);
+        };
+        let outline = |region: &Region| Outline {
+            call: Classic {
+                offset: region.start,
+                bytes: u64::from(region.bins) * 2,
+                scale: region.scale,
+                added: 0,
+            },
+            dialect: Dialect::Modern,
+            bins: region.bins,
+            end: Some(region.address_of(region.bins)),
+            object: layout
+                .address_of(region.first, objects)
+                .map(|(object, link)| (objects.list()[object.index()].name(), link)),
+        };
+        layout.regions().iter().map(outline).collect()
     }
 
     /// What the numbers of regions that were asked for mean.

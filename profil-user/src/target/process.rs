@@ -95,6 +95,15 @@ impl Process {
         Some((user + system) * (NANOS / rustix::param::clock_ticks_per_second()))
     }
 
+    /// Whether it has ended, waited for or not.
+    pub(crate) fn has_ended(&self) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+        let mut ended = [PollFd::new(&self.pidfd, PollFlags::IN)];
+        let at_once = Timespec::default();
+        poll(&mut ended, Some(&at_once)).is_ok_and(|ready| ready > 0)
+    }
+
     pub(crate) const fn tgid(&self) -> Tgid {
         self.tgid
     }
