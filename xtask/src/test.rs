@@ -32,8 +32,12 @@ pub(crate) enum Suite {
     Root,
 }
 
-/// Test binaries that run as root, with their packages: the program, and the library.
-const ROOT_TESTS: [(&str, &str); 2] = [("profil-tests", "root"), ("profil-user", "handle")];
+/// Test binaries that run as root, with their packages: the program, the library, and its C face.
+const ROOT_TESTS: [(&str, &str); 3] = [
+    ("profil-tests", "root"),
+    ("profil-user", "handle"),
+    ("profil-c", "face"),
+];
 
 /// Runs the tests and sums them up.
 pub(crate) fn run(suite: Option<Suite>, filter: Option<&str>) -> ExitCode {
