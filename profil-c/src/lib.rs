@@ -2,7 +2,7 @@
 //!
 //! [`attach`] is for programs that profile a process; [`dropin`] and [`gmon`] stand in for the C
 //! library's `profil`, `sprofil`, `monstartup`, `moncontrol` and `_mcleanup` in programs that profile
-//! themselves and know nothing of us (`docs/decisions/0010-the-c-face.md`). Such a program
+//! themselves and know nothing of us (`docs/decisions/0011-the-c-face.md`). Such a program
 //! gets no signal; what it gets is one thread (`session`) that carries what was counted into its
 //! buffer.
 //!

@@ -43,5 +43,8 @@ int main(int count, char **words)
     say("cpu", used);
     say("true", in_alpha / (in_alpha + in_beta));
     say("signals", (double)signals);
+    struct sigaction now;
+    sigaction(SIGPROF, NULL, &now);
+    say("own handler", now.sa_handler == on_signal);
     return 0;
 }

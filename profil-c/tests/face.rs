@@ -139,6 +139,8 @@ fn an_old_program_is_counted_by_the_kernel() {
     let said = Said::by(&finished);
     said.assert_ticks(2000.0);
     assert_eq!(said.get("after the end"), 0.0);
+    // One for its thread and none for ours.
+    assert_eq!((said.get("clocks"), said.get("clocks left")), (1.0, 0.0));
     assert!(said.get("all") >= said.get("alpha") + said.get("beta"));
 
     // As the C library: a hundred a second.
@@ -318,8 +320,9 @@ fn gprof_agrees(flags: &[&str]) {
     let named = place.path().join(format!("named.{}", process.pid()));
     let said = Said::by(&process.finish(PATIENCE));
     assert!(!gmon.exists());
-    // Its own timer is still its own.
+    // After `moncontrol` the timer is still its own.
     assert!(said.get("signals") > 80.0, "{:?}", said.0);
+    assert_eq!(said.get("own handler"), 1.0);
     let (_, seconds) = shares(&counted, &named);
     assert_ratio("seconds", seconds, said.get("cpu"), 0.05);
 }

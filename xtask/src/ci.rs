@@ -28,11 +28,12 @@ pub(crate) fn run() -> ExitCode {
             "clippy --locked --workspace --all-targets -- -D warnings",
         ))
     });
-    // Embedding it takes no command line, no runtime, no symbolizer and no format.
+    // Embedding it takes no command line, no runtime, no symbolizer and no format. Its tests that
+    // want root are named, because `--all-targets` leaves them out.
     steps.step("the library builds without its extras", || {
         exec::run(&mut cargo(
-            "clippy --locked --package profil-user --no-default-features --lib --examples --test handle \
-             -- -D warnings",
+            "clippy --locked --package profil-user --package profil-c --no-default-features --lib \
+             --examples --test handle --test face -- -D warnings",
         ))
     });
     // Apart from the rest: it has a panic handler of its own, and only a nightly can build it.
