@@ -339,15 +339,17 @@ fn calls_of_alpha(program: &Path, gmon: &Path) -> u64 {
 
 #[test]
 fn a_program_built_for_gprof_agrees_with_its_plain_run() {
-    let _machine = claim_machine!();
+    let machine = claim_machine!();
     require_programs!("cc", "gprof");
+    let _limit = machine.raise("kernel.perf_event_max_sample_rate", 50_000);
     gprof_agrees(&["-no-pie"]);
 }
 
 #[test]
 fn and_so_does_one_that_is_position_independent() {
-    let _machine = claim_machine!();
+    let machine = claim_machine!();
     require_programs!("cc", "gprof");
+    let _limit = machine.raise("kernel.perf_event_max_sample_rate", 50_000);
     gprof_agrees(&["-pie"]);
 }
 
