@@ -2,13 +2,14 @@
 
 use std::io;
 
-use profil_common::{Dialect, Fork, Settings};
+use profil_common::{Dialect, Fork, Settings, Wanted};
 
 use super::Profil;
 use crate::{
     error::StartError,
     kernel::{
-        Clock, KernelHalf, LoadPlan, PidNamespace, WarmUp, max_sample_rate, missing_capabilities,
+        Beat, Clock, KernelHalf, LoadPlan, PidNamespace, WarmUp, max_sample_rate,
+        missing_capabilities,
     },
     options::{Options, Rate, RegionAsked, Scale, Start, Tgid},
     target::{self, Explicit, ImageWatch, Layout, Objects, Plan, Process},
@@ -169,9 +170,10 @@ impl ProfilBuilder {
                 pid_namespace_inode: namespace.inode,
                 only_tgid: if follows { 0 } else { tgid },
                 bins: plan.bins(),
-                system_pc: 0,
+                charge: 0,
                 dialect: plan.dialect() as u32,
             },
+            wanted: Wanted::Both,
             regions: plan.regions(),
             strays: self.strays,
             log: false,
@@ -238,7 +240,7 @@ impl ProfilBuilder {
             }
             return Ok(Clock::following_thread(
                 thread,
-                self.rate,
+                Beat::steady(self.rate),
                 kernel.program(),
             )?);
         }
@@ -246,7 +248,7 @@ impl ProfilBuilder {
             let mut before = threads()?;
             let listed = before.clone();
             before.retain(|tid| !self.except.contains(tid));
-            let clock = Clock::following_tasks(&before, self.rate, kernel.program())?;
+            let clock = Clock::following_tasks(&before, Beat::steady(self.rate), kernel.program())?;
             if clock.len() == 0 {
                 return Err(StartError::Ended(tgid));
             }

@@ -242,8 +242,8 @@ impl Profil {
             tally,
             binned,
             strays: strays.iter().map(|(_, ticks)| ticks).sum(),
-            due_ns: self.clock.elapsed_ns()?,
-            period_ns: self.rate.period_ns(),
+            due_ns: self.clock.elapsed()?.ns,
+            period_ns: self.rate.period_ns() as f64,
             others_are_due: true,
             kernel_bytes: self.kernel.memory(),
         })

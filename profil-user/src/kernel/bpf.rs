@@ -225,7 +225,7 @@ mod tests {
         let mut name = [1; 16];
         name[15] = 0;
         copy_name("a_name_of_more_than_fifteen", &mut name);
-        assert_eq!(name[14], b'_' as _);
+        assert_eq!(name[14], b'_' as libc::c_char);
         assert_eq!(name[15], 0);
     }
 }

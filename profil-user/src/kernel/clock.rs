@@ -109,18 +109,12 @@ impl Clock {
     /// nothing that it starts.
     pub(crate) fn following_thread(
         tid: u32,
-        rate: Rate,
+        beat: Beat,
         program: BorrowedFd<'_>,
     ) -> Result<Self, ClockError> {
-        let event = open_event(rate, Subject::Thread(tid)).map_err(|source| ClockError::Open {
-            what: format!("thread {tid}"),
-            source,
-        })?;
-        attach(&event, program)?;
-        Ok(Self {
-            events: vec![event],
-            follows: Follows::Tasks,
-        })
+        let mut events = Vec::new();
+        open_events(&beat, Subject::Thread(tid), program, &mut events)?;
+        Ok(Self::new(events, Follows::Tasks, beat))
     }
 
     /// Opens a clock, switched off, that runs `program` at every tick of every CPU that is online.
@@ -291,7 +285,7 @@ enum Subject {
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Task(tid) => write!(f, "thread {tid}"),
+            Self::Task(tid) | Self::Thread(tid) => write!(f, "thread {tid}"),
             Self::Cpu(cpu) => write!(f, "CPU {cpu}"),
         }
     }
