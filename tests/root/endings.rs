@@ -100,8 +100,9 @@ fn the_time_is_over() {
     let report = Report::of(&finished.stdout);
     report.assert_conserved().assert_most_ticks_seen();
     let seconds = report.ticks() as f64 / f64::from(RATE);
+    // At least half a CPU is for the target, whatever else runs.
     assert!(
-        (0.9 - machine::slack()..=1.05 + machine::slack()).contains(&seconds),
+        (0.5..=1.05 + machine::slack()).contains(&seconds),
         "{seconds} s of ticks in a session of 1 s"
     );
     assert!(
