@@ -176,7 +176,7 @@ pub struct Options {
     /// Whether processes that the target starts are profiled too, where the dialect does so.
     pub follow: bool,
     /// Whether the clock has several random periods instead of one, so that no target can run in
-    /// step with it. Takes three descriptors a thread instead of one.
+    /// step with it. Takes four descriptors a thread instead of one.
     pub jitter: bool,
     /// Which ticks are kept. The others are accounted for, and no more.
     pub mode: Wanted,

@@ -90,13 +90,13 @@ fn paused_time_is_not_due() {
     }
 }
 
-/// Three descriptors a thread are more than one: where they run out, the clock follows CPUs.
+/// Four descriptors a thread are more than one: where they run out, the clock follows CPUs.
 #[test]
 fn a_low_limit_of_descriptors() {
     let _machine = claim_machine!();
     let mut target = Target::start_with(Workload::Pie, &["--threads", "40"]);
     let mut command = Command::new("sh");
-    // Some twenty threads exist at the start: enough for one descriptor each, not for three.
+    // Some twenty threads exist at the start: enough for one descriptor each, not for four.
     command
         .args(["-c", "ulimit -n 64 && exec \"$0\" \"$@\""])
         .arg(places::profil_bpf());

@@ -3,7 +3,7 @@
 //! A program that runs in step with a timer runs in step with a clock of one period too, and is
 //! then seen always at the same place, or never. hz(9) therefore drew every interval anew. Here a
 //! period can only be set from outside, and to set it throws away what has passed of the one
-//! before; so several clocks tick, of which one rests in turn. See
+//! before; so there are several clocks, of which two tick and the others rest, in turn. See
 //! `docs/decisions/0009-jitter-by-resting-clocks.md`.
 
 use std::{
@@ -22,17 +22,18 @@ pub(crate) struct Beat {
     random: Random,
 }
 
-/// Parts of the rate, before they are varied: apart by about the golden ratio, so that a target
-/// that is in step with one of the clocks cannot be so with another.
-const PARTS: [f64; 3] = [0.47, 0.31, 0.22];
+/// Parts of the rate, before they are varied: far enough apart that no two become the same, so that
+/// a target that is in step with one of the clocks is not so with another.
+const PARTS: [f64; 4] = [0.36, 0.27, 0.21, 0.16];
 
 /// By what part of itself each is varied at most, either way.
 const VARIED: f64 = 0.1;
 
-/// How many of the jittered clocks tick at a time: all but one.
-const AWAKE: f64 = (PARTS.len() - 1) as f64;
+/// How many of the jittered clocks tick at a time. The longer the others rest, the less is left of
+/// the phase that they had.
+const AWAKE: usize = 2;
 
-/// How long a clock rests, on average: a few of the slowest timers' cycles. More often would be
+/// How long it is until the next clock rests, on average: a few of the slowest timers' cycles. More often would be
 /// work for nothing, and much less often leaves a target in step for a good part of a profile.
 const REST: Duration = Duration::from_millis(100);
 
@@ -48,8 +49,7 @@ impl Beat {
         }
     }
 
-    /// Random periods. With one of the clocks at rest, each as long as the others, they give the
-    /// rate.
+    /// Random periods. When the clocks rest equally long, they give the rate.
     pub(crate) fn jittered(rate: Rate) -> Self {
         // The standard library's maps are seeded by the system's random numbers.
         Self::drawn(rate, Random(RandomState::new().build_hasher().finish()))
@@ -58,8 +58,8 @@ impl Beat {
     fn drawn(rate: Rate, mut random: Random) -> Self {
         let parts = PARTS.map(|part| part * (1.0 + VARIED * (2.0 * random.part() - 1.0)));
         let sum: f64 = parts.iter().sum();
-        // All of them together are as many times too fast as the rest of one makes them too slow.
-        let awake = AWAKE / PARTS.len() as f64;
+        // All of them together are as many times too fast as their rests make them too slow.
+        let awake = AWAKE as f64 / PARTS.len() as f64;
         let period_ns = rate.period_ns() as f64;
         let periods_ns = parts.map(|part| (period_ns * awake * sum / part).round() as u64);
         Self {
@@ -79,11 +79,11 @@ impl Beat {
     }
 
     /// How many clocks tick at a time.
-    pub(crate) fn awake(&self) -> u64 {
-        (self.periods_ns.len() as u64 - 1).max(1)
+    pub(crate) fn awake(&self) -> usize {
+        self.periods_ns.len().min(AWAKE)
     }
 
-    /// How long the next rest is, of a clock that follows that many threads or CPUs: by half
+    /// How long it is until the next clock rests, of a clock that follows that many threads or CPUs: by half
     /// shorter or longer than usual.
     pub(crate) fn rest(&mut self, subjects: usize) -> Duration {
         let subjects = u32::try_from(subjects).unwrap_or(u32::MAX);
@@ -129,7 +129,7 @@ mod tests {
                     .iter()
                     .map(|&period| 1e9 / period as f64)
                     .sum();
-                let mean = all * 2.0 / 3.0;
+                let mean = all / 2.0;
                 assert!(
                     (mean / rate.hertz() - 1.0).abs() < 1e-4,
                     "{hertz}: {mean} by {beat:?}"
@@ -146,7 +146,7 @@ mod tests {
             for (at, &left) in periods.iter().enumerate() {
                 for &right in &periods[at + 1..] {
                     let ratio = right as f64 / left as f64;
-                    assert!((1.1..3.0).contains(&ratio), "{periods:?}");
+                    assert!((1.03..3.0).contains(&ratio), "{periods:?}");
                 }
             }
         }

@@ -25,8 +25,8 @@ pub(crate) struct Clock {
     events: Vec<Event>,
     follows: Follows,
     beat: Beat,
-    /// Which of the periods rests: in turn, each of them.
-    resting: Option<usize>,
+    /// The first of the periods that tick; as many follow, in a circle, as are awake at a time.
+    first: usize,
 }
 
 /// One event on one thread or CPU.
@@ -134,8 +134,8 @@ impl Clock {
         Self {
             events,
             follows,
-            resting: beat.is_jittered().then_some(0),
             beat,
+            first: 0,
         }
     }
 
@@ -150,7 +150,7 @@ impl Clock {
 
     /// Switches the clock on, for every thread and everything that it started since.
     pub(crate) fn enable(&self) -> Result<(), ClockError> {
-        self.switch(Switch::On, |period| Some(period) != self.resting)
+        self.switch(Switch::On, |period| self.is_awake(period))
     }
 
     /// Switches the clock off. When this returns no tick is under way any more: the kernel stops
@@ -159,23 +159,29 @@ impl Clock {
         self.switch(Switch::Off, |_| true)
     }
 
-    /// Of a jittered clock that is on, sends the next period to rest, and lets the one go on that
-    /// rested. Its phase is another then, though it lost nothing of its time. Rates never add up
-    /// to more than those of all but one.
+    /// Of a jittered clock that is on, sends one period to rest, and lets that one go on that has
+    /// rested longest. Its phase is another then, though it lost nothing of its time.
     pub(crate) fn shift(&mut self) -> Result<(), ClockError> {
-        let Some(rested) = self.resting else {
+        let count = self.beat.periods_ns().len();
+        if count <= self.beat.awake() {
             return Ok(());
-        };
-        let next = (rested + 1) % self.beat.periods_ns().len();
-        self.switch(Switch::Off, |period| period == next)?;
-        self.resting = Some(next);
+        }
+        let tired = self.first;
+        self.switch(Switch::Off, |period| period == tired)?;
+        self.first = (tired + 1) % count;
+        let rested = (tired + self.beat.awake()) % count;
         self.switch(Switch::On, |period| period == rested)
+    }
+
+    fn is_awake(&self, period: usize) -> bool {
+        let count = self.beat.periods_ns().len();
+        (period + count - self.first) % count < self.beat.awake()
     }
 
     /// When to [`Clock::shift`] next. `None` for a clock of one period.
     pub(crate) fn next_shift(&mut self) -> Option<Duration> {
         let subjects = self.len();
-        self.resting.map(|_| self.beat.rest(subjects))
+        self.beat.is_jittered().then(|| self.beat.rest(subjects))
     }
 
     /// How long the clock was on, in the time that it measures.
@@ -192,7 +198,7 @@ impl Clock {
                 elapsed.ticks += ns as f64 / self.beat.periods_ns()[event.period] as f64;
             }
         }
-        elapsed.ns /= self.beat.awake();
+        elapsed.ns /= self.beat.awake() as u64;
         Ok(elapsed)
     }
 

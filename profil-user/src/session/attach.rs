@@ -79,7 +79,7 @@ fn start_cpu_clock(
     Ok((kernel, clock))
 }
 
-/// One event a thread (or three, of a jittered clock) needs as many descriptors, and every object stays open.
+/// One event a thread (or four, of a jittered clock) needs as many descriptors, and every object stays open.
 pub(super) fn raise_descriptor_limit() {
     use rustix::process::{Resource, getrlimit, setrlimit};
 
