@@ -90,9 +90,13 @@ pub(crate) fn add_steps(
             });
         }
         if wanted(Suite::Root) {
-            steps.step("root tests", || {
-                root_tests(built.as_deref(), filter, &skips, &mut counts)
-            });
+            // A step for each, so that all of them run whatever fails on the way.
+            for (package, test) in ROOT_TESTS {
+                steps.step(&format!("root tests of {package}"), || {
+                    let tests = build_root_tests(package, test)?;
+                    as_root(&tests, built.as_deref(), filter, &skips, &mut counts)
+                });
+            }
         }
     }
     let mut skipped = Vec::new();
@@ -110,30 +114,21 @@ pub(crate) fn add_steps(
         .collect()
 }
 
-/// Builds the root tests as whoever we are, and runs them as root, one after the other: each
-/// wants the machine for itself.
-fn root_tests(
-    binary: Option<&Path>,
-    filter: Option<&str>,
-    skips: &Skips,
-    counts: &mut Counts,
-) -> Result<()> {
-    for (package, test) in ROOT_TESTS {
-        let build = [
-            "test",
-            "--locked",
-            "--package",
-            package,
-            "--test",
-            test,
-            "--no-run",
-        ];
-        let tests = workspace::build_executable(&build, test)?;
-        as_root(&tests, binary, filter, skips, counts)?;
-    }
-    Ok(())
+/// Builds root tests as whoever we are.
+fn build_root_tests(package: &str, test: &str) -> Result<PathBuf> {
+    let build = [
+        "test",
+        "--locked",
+        "--package",
+        package,
+        "--test",
+        test,
+        "--no-run",
+    ];
+    workspace::build_executable(&build, test)
 }
 
+/// Runs them as root, one after the other: each wants the machine for itself.
 fn as_root(
     tests: &Path,
     binary: Option<&Path>,
