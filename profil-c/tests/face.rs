@@ -112,7 +112,7 @@ impl Said {
     fn assert_ticks(&self, rate: f64) {
         let (alpha, beta) = (self.get("alpha"), self.get("beta"));
         // Some is in the C library.
-        assert_ratio("ticks", alpha + beta, self.get("cpu") * rate, 0.05);
+        assert_ratio("ticks", alpha + beta, self.get("cpu") * rate, 0.15);
         assert_share(
             "alpha",
             alpha as u64,
@@ -146,7 +146,7 @@ fn an_old_program_is_counted_by_the_kernel() {
     // As the C library: a hundred a second.
     let said = Said::by(&run(&mut place.preloaded(&old, &["plain", "2"])));
     let ticks = said.get("alpha") + said.get("beta");
-    assert_ratio("ticks", ticks, said.get("cpu") * 100.0, 0.05);
+    assert_ratio("ticks", ticks, said.get("cpu") * 100.0, 0.15);
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn a_child_is_not_counted_and_may_begin_anew() {
         "the parent's",
         said.get("alpha") + said.get("beta"),
         own,
-        0.05,
+        0.15,
     );
 }
 
@@ -292,7 +292,7 @@ fn gprof_agrees(flags: &[&str]) {
     finished.assert_says("at 1000 Hz");
     let said = Said::by(&finished);
     let (ours, seconds) = shares(&counted, &gmon);
-    assert_ratio("seconds", seconds, said.get("cpu"), 0.05);
+    assert_ratio("seconds", seconds, said.get("cpu"), 0.15);
     assert_share(
         "alpha",
         (ours * seconds * 1000.0) as u64,
@@ -324,7 +324,7 @@ fn gprof_agrees(flags: &[&str]) {
     assert!(said.get("signals") > 80.0, "{:?}", said.0);
     assert_eq!(said.get("own handler"), 1.0);
     let (_, seconds) = shares(&counted, &named);
-    assert_ratio("seconds", seconds, said.get("cpu"), 0.05);
+    assert_ratio("seconds", seconds, said.get("cpu"), 0.15);
 }
 
 /// How often it was called, by the graph.
@@ -368,7 +368,7 @@ fn a_new_program_profiles_another_process() {
     let (early, counted) = (said.get("early"), said.get("counted"));
     assert!(early > 50.0 && counted > early + 50.0, "{:?}", said.0);
     assert!(said.get("wide") > counted, "{:?}", said.0);
-    assert_ratio("seen", said.get("seen"), said.get("due"), 0.05);
+    assert_ratio("seen", said.get("seen"), said.get("due"), 0.15);
     // Two thirds of the time are alpha's.
     assert_ratio("alpha", counted, said.get("seen") * 2.0 / 3.0, 0.25);
     // The other was not paused.
