@@ -18,14 +18,16 @@ mod outcome;
 mod packages;
 mod verdict;
 
-use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
+use std::{collections::BTreeMap, path::PathBuf, process::ExitCode, sync::Mutex, thread};
 
+use anyhow::Result;
 use clap::Args;
 
 use crate::{arch::Arch, steps::Steps};
 use budgets::Budgets;
 use machine::Accelerator;
 use matrix::Leg;
+use outcome::Ran;
 
 /// Several times what a kernel takes; on a host at a load of ten some take nearly four minutes.
 const TIMEOUT_SECONDS: u64 = 400;
@@ -102,11 +104,16 @@ pub(crate) fn add_steps(steps: &mut Steps, options: &Options) -> Vec<String> {
             guests.insert(arch, guest);
         }
     }
-    for leg in legs {
+    let kernels: Vec<_> = legs.iter().map(|leg| kernels::provide(leg)).collect();
+    let mut ran = Vec::new();
+    steps.step("kernels with the tests in them", || {
+        ran = boot_all(&legs, kernels, &guests, options);
+        Ok(())
+    });
+    for (leg, ran) in legs.into_iter().zip(ran) {
         let name = format!("tests on {leg}");
         steps.step(&name, || {
-            let guest = guests.get(&leg.arch).map(PathBuf::as_path);
-            let outcome = outcome::of(leg, guest, options, &mut budgets);
+            let outcome = outcome::judge(leg, ran, options, &mut budgets);
             println!("{}", outcome.line);
             lines.push(outcome.line);
             outcome.result
@@ -116,6 +123,37 @@ pub(crate) fn add_steps(steps: &mut Steps, options: &Options) -> Vec<String> {
         steps.step("record the sizes of the BPF programs", || budgets.write());
     }
     lines
+}
+
+/// Boots all kernels, as many at a time as do not disturb each other.
+fn boot_all(
+    legs: &[&Leg],
+    kernels: Vec<Result<PathBuf>>,
+    guests: &BTreeMap<Arch, PathBuf>,
+    options: &Options,
+) -> Vec<Ran> {
+    let waiting = Mutex::new(legs.iter().zip(kernels).enumerate());
+    let done = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..options.accel.at_once() {
+            scope.spawn(|| {
+                loop {
+                    let next = waiting.lock().expect("no thread panics with it").next();
+                    let Some((index, (leg, kernel))) = next else {
+                        break;
+                    };
+                    let guest = guests.get(&leg.arch).map(PathBuf::as_path);
+                    let ran = outcome::boot(leg, kernel, guest, options);
+                    done.lock()
+                        .expect("no thread panics with it")
+                        .push((index, ran));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().expect("no thread panics with it");
+    done.sort_by_key(|&(index, _)| index);
+    done.into_iter().map(|(_, ran)| ran).collect()
 }
 
 fn arches(legs: &[&Leg]) -> Vec<Arch> {

@@ -37,6 +37,15 @@ const MOST_CPUS: usize = 2;
 const MEMORY_MIB: &str = "1024";
 
 impl Accelerator {
+    /// How many machines run at the same time. A clock that counts instructions does not mind
+    /// company; one that goes with the host's does.
+    pub(super) fn at_once(self) -> usize {
+        match self {
+            Self::Icount => thread::available_parallelism().map_or(1, usize::from),
+            Self::Tcg | Self::Kvm => 1,
+        }
+    }
+
     /// QEMU's options for it.
     fn options(self) -> Vec<String> {
         let host = thread::available_parallelism().map_or(1, usize::from);

@@ -12,7 +12,6 @@ use super::{
     Options,
     budgets::Budgets,
     console::Console,
-    kernels,
     machine::{End, Machine},
     matrix::Leg,
     verdict::{Verdict, Word},
@@ -37,18 +36,33 @@ pub(super) struct Outcome {
     pub(super) result: Result<()>,
 }
 
-/// Boots the leg's kernel with this guest and judges what it says.
-pub(super) fn of(
+/// What came of a leg's machine: its console and end, or why there was none.
+#[derive(Debug)]
+pub(super) struct Ran {
+    result: Result<(String, End)>,
+    took: Duration,
+}
+
+/// Boots the leg's kernel with this guest, and waits for its end.
+pub(super) fn boot(
     leg: &Leg,
+    kernel: Result<PathBuf>,
     guest: Option<&Path>,
     options: &Options,
-    budgets: &mut Budgets,
-) -> Outcome {
-    let log = log_of(leg);
+) -> Ran {
     let start = Instant::now();
-    let ran = boot(leg, guest, options, &log);
-    let took = start.elapsed();
-    match ran {
+    let result = kernel.and_then(|kernel| run(leg, &kernel, guest, options));
+    Ran {
+        result,
+        took: start.elapsed(),
+    }
+}
+
+/// Judges what a leg's machine said.
+pub(super) fn judge(leg: &Leg, ran: Ran, options: &Options, budgets: &mut Budgets) -> Outcome {
+    let log = log_of(leg);
+    let took = ran.took;
+    match ran.result {
         Ok((text, end)) => {
             let console = Console::read(&text);
             if options.record && console.exit.is_some() && !console.programs.is_empty() {
@@ -81,20 +95,20 @@ pub(super) fn of(
     }
 }
 
-fn boot(leg: &Leg, guest: Option<&Path>, options: &Options, log: &Path) -> Result<(String, End)> {
+fn run(leg: &Leg, kernel: &Path, guest: Option<&Path>, options: &Options) -> Result<(String, End)> {
+    let log = log_of(leg);
     let initramfs = guest.context("there is no guest to run on it")?;
-    let kernel = kernels::provide(leg)?;
     if let Some(dir) = log.parent() {
         fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
     }
     let machine = Machine {
         arch: leg.arch,
         accelerator: options.accel,
-        kernel: &kernel,
+        kernel,
         initramfs,
         limit: Duration::from_secs(options.timeout),
     };
-    machine.run(log, |line| {
+    machine.run(&log, |line| {
         if options.verbose {
             println!("{leg}: {line}");
         }
