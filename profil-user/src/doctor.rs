@@ -13,6 +13,7 @@ use crate::{
         PidNamespace, Presence, max_sample_rate, missing_capabilities, paranoid,
     },
     options::Rate,
+    preflight::check_privileges,
 };
 
 /// CPU time that the trial uses up.
@@ -73,10 +74,7 @@ pub fn examine() -> Diagnosis {
 
 /// Loads the kernel half, lets it count this thread, and takes it away again.
 fn trial() -> Result<Trial, StartError> {
-    let missing = missing_capabilities();
-    if !missing.is_empty() {
-        return Err(StartError::Privileges(missing));
-    }
+    check_privileges()?;
     let namespace = PidNamespace::own().map_err(StartError::PidNamespace)?;
     let settings = Settings {
         pid_namespace_device: namespace.device,

@@ -54,6 +54,7 @@ pub mod hz;
 pub mod import;
 mod kernel;
 mod options;
+mod preflight;
 mod profile;
 #[cfg(feature = "session")]
 mod recorded;

@@ -7,11 +7,9 @@ use profil_common::{Dialect, Fork, Settings, Wanted};
 use super::Profil;
 use crate::{
     error::StartError,
-    kernel::{
-        Beat, Clock, KernelHalf, LoadPlan, PidNamespace, WarmUp, max_sample_rate,
-        missing_capabilities,
-    },
+    kernel::{Beat, Clock, KernelHalf, LoadPlan, PidNamespace, WarmUp},
     options::{Options, Rate, RegionAsked, Scale, Start, Tgid},
+    preflight::{check_privileges, check_rate},
     target::{self, Explicit, ImageWatch, Layout, Objects, Plan, Process},
 };
 
@@ -142,18 +140,10 @@ impl ProfilBuilder {
     /// kernel refuses. `EMFILE` in a [`StartError::Clock`] says that there are more threads than
     /// we may have open files.
     pub fn attach(&self) -> Result<Profil, StartError> {
-        if let Some(limit) = max_sample_rate()
-            && self.rate.asked() > limit
-        {
-            let rate = self.rate;
-            return Err(StartError::RateAboveLimit { rate, limit });
-        }
+        check_rate(self.rate)?;
         let namespace = PidNamespace::own().map_err(StartError::PidNamespace)?;
         let process = Process::find(self.target)?;
-        let missing = missing_capabilities();
-        if !missing.is_empty() {
-            return Err(StartError::Privileges(missing));
-        }
+        check_privileges()?;
         let tgid = self.target.get();
         // It is a thread, and of our own process we want the list of them to hold still.
         let ourselves = tgid == std::process::id();

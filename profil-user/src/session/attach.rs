@@ -2,19 +2,11 @@
 
 use crate::{
     error::StartError,
-    kernel::{Beat, Clock, KernelHalf, LoadPlan, max_sample_rate},
-    options::{ClockScope, Options, Rate},
+    kernel::{Beat, Clock, KernelHalf, LoadPlan},
+    options::{ClockScope, Options},
     target,
 };
 use profil_common::Settings;
-
-/// Refuses a rate that the kernel would throttle.
-pub(super) fn check_rate(rate: Rate) -> Result<(), StartError> {
-    match max_sample_rate() {
-        Some(limit) if rate.asked() > limit => Err(StartError::RateAboveLimit { rate, limit }),
-        _ => Ok(()),
-    }
-}
 
 /// Loads the kernel half and opens a clock on every thread of the target: list the threads, open
 /// their events, list again. A thread that is new in the second list either inherited an event or

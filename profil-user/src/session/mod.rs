@@ -23,15 +23,16 @@ use tokio::{
 use crate::{
     drain::Drain,
     error::{RunError, StartError},
-    kernel::{Clock, Follows, KernelHalf, LoadPlan, PidNamespace, WarmUp, missing_capabilities},
+    kernel::{Clock, Follows, KernelHalf, LoadPlan, PidNamespace, WarmUp},
     options::{ClockScope, Options, Rate},
+    preflight::{check_privileges, check_rate},
     profile::{Note, ObjectId, Profile},
     target::{
         self, Explicit, ImageWatch, Layout, ObjectFile, Objects, Outline, Plan, Process, StrayBook,
     },
 };
 use alarm::Alarm;
-use attach::{check_rate, raise_descriptor_limit, start_clock};
+use attach::{raise_descriptor_limit, start_clock};
 use meter::Meter;
 
 /// How often exec is looked for.
@@ -119,10 +120,7 @@ impl Session {
         raise_descriptor_limit();
         let namespace = PidNamespace::own().map_err(StartError::PidNamespace)?;
         let process = Process::find(options.target)?;
-        let missing = missing_capabilities();
-        if !missing.is_empty() {
-            return Err(StartError::Privileges(missing));
-        }
+        check_privileges()?;
         let _until_attached = WarmUp::begin(options.rate);
         let tgid = options.target.get();
 

@@ -1,0 +1,100 @@
+//! Building a target: by this machine's compiler on first use, or all of them by another's.
+
+use std::{
+    env, fs,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    io,
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+    process::Command,
+};
+
+use super::{COMMON, Recipe, SOURCES, Workload};
+
+fn compiler() -> String {
+    env::var("CC").unwrap_or_else(|_| "cc".to_owned())
+}
+
+impl Recipe {
+    /// Stands for everything that goes into the target.
+    pub(super) fn digest(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self, SOURCES, COMMON, env::consts::ARCH).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// Builds aside, then moves the whole directory into place: other tests may be building too.
+    pub(super) fn build(&self, home: &Path) -> io::Result<()> {
+        let parent = home
+            .parent()
+            .expect("a directory in the directory of targets");
+        fs::create_dir_all(parent)?;
+        let aside = tempfile::Builder::new()
+            .prefix(".building-")
+            .permissions(fs::Permissions::from_mode(0o755))
+            .tempdir_in(parent)?;
+        for (name, text) in SOURCES {
+            fs::write(aside.path().join(name), text)?;
+        }
+        for library in self.libraries {
+            let mut cc = Command::new(compiler());
+            cc.args(COMMON)
+                .args(["-fPIC", "-shared", library.source, "-o", library.name])
+                .args(library.flags);
+            run_in(aside.path(), &mut cc)?;
+        }
+        let mut cc = Command::new(compiler());
+        cc.args(COMMON)
+            .args(self.kind)
+            .args(self.sources)
+            .args(["-o", self.name]);
+        cc.args(self.flags);
+        if self.linked {
+            cc.args(self.libraries.iter().map(|library| library.name));
+        }
+        // Symbols go by the linker: a `strip` knows only its own machine's files.
+        if self.stripped {
+            cc.arg("-s");
+        }
+        run_in(aside.path(), &mut cc)?;
+        match fs::rename(aside.path(), home) {
+            // It has moved away: there is nothing left to remove.
+            Ok(()) => {
+                let _ = aside.keep();
+                Ok(())
+            }
+            // Losing a race is fine: the winner built the same.
+            Err(_) if home.is_dir() => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Builds every target that the compiler `$CC` can build into `dir`, each as `NAME/NAME`.
+///
+/// # Errors
+///
+/// If one cannot be built, with what the compiler said.
+pub fn build_all(dir: &Path) -> io::Result<()> {
+    let machine = run_in(Path::new("."), Command::new(compiler()).arg("-dumpmachine"))?;
+    for &workload in Workload::ALL {
+        if workload.fits(&machine) {
+            let recipe = workload.recipe();
+            recipe.build(&dir.join(recipe.name))?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns what it printed.
+fn run_in(dir: &Path, command: &mut Command) -> io::Result<String> {
+    let output = command
+        .current_dir(dir)
+        .output()
+        .map_err(|error| io::Error::new(error.kind(), format!("{command:?}: {error}")))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(io::Error::other(format!("{command:?} failed:\n{said}")));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
