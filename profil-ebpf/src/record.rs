@@ -68,11 +68,11 @@ pub fn count_stray(ctx: &PerfEventContext, tally: &Tally, place: Place, mode: Mo
         tgid: place.tgid,
         mode: mode as u32,
     };
-    if let Some(count) = STRAYS.get_ptr_mut(&key) {
+    if let Some(count) = STRAYS.get_ptr_mut(key) {
         add_one(count);
         return Outcome::Stray;
     }
-    match STRAYS.insert(&key, 1, u64::from(BPF_NOEXIST)) {
+    match STRAYS.insert(key, 1, u64::from(BPF_NOEXIST)) {
         Ok(()) => {
             if tally.outcomes[Outcome::Stray as usize] == 0 {
                 info!(
@@ -83,7 +83,7 @@ pub fn count_stray(ctx: &PerfEventContext, tally: &Tally, place: Place, mode: Mo
             Outcome::Stray
         }
         // Another CPU was first, or there is no room. Only a second look can tell.
-        Err(error) => match STRAYS.get_ptr_mut(&key) {
+        Err(error) => match STRAYS.get_ptr_mut(key) {
             Some(count) => {
                 add_one(count);
                 Outcome::Stray
