@@ -74,7 +74,8 @@ pub use options::{
 };
 pub use profil_common::{Classic, Dialect, Wanted};
 pub use profile::{
-    Balance, Buffer, Count, ElfClass, Note, Object, ObjectId, ObjectKind, Profile, Text, Unresolved,
+    Balance, Buffer, BuildId, Count, ElfClass, NoBuildId, Note, Object, ObjectId, ObjectKind,
+    Profile, Text, Unresolved,
 };
 #[cfg(feature = "session")]
 pub use recorded::{Executable, Recorded, RecordedError, Source};

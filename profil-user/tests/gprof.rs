@@ -72,6 +72,7 @@ impl Image {
                     class: Some(self.class),
                 },
                 is_main: true,
+                build_id: None,
                 text: vec![Text {
                     start: self.text,
                     end: self.text + 160,

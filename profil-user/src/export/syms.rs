@@ -93,6 +93,7 @@ mod tests {
                 class: None,
             },
             is_main: true,
+            build_id: None,
             text: Vec::new(),
         };
         word_for(&function, &object)

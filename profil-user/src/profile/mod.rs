@@ -4,6 +4,7 @@
 
 mod balance;
 mod buffer;
+mod build_id;
 mod object;
 
 use std::time::Duration;
@@ -12,6 +13,7 @@ use profil_common::Dialect;
 
 pub use balance::Balance;
 pub use buffer::Buffer;
+pub use build_id::{BuildId, NoBuildId};
 pub use object::{ElfClass, Object, ObjectId, ObjectKind, Text, Unresolved};
 
 use crate::options::{Rate, Tgid};

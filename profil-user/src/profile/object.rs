@@ -2,6 +2,8 @@
 
 use std::{fmt, path::PathBuf};
 
+use super::BuildId;
+
 /// The number of an object in its profile.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct ObjectId(usize);
@@ -25,6 +27,8 @@ pub struct Object {
     pub kind: ObjectKind,
     /// Whether it is the executable that the process was started from.
     pub is_main: bool,
+    /// Which build it is, if it was read and says so.
+    pub build_id: Option<BuildId>,
     /// Its profiled ranges of text, by address, without overlap. Empty for what has no regions.
     pub text: Vec<Text>,
 }

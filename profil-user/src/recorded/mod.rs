@@ -195,6 +195,7 @@ impl Recorded {
                     class: Some(executable.class()),
                 },
                 is_main: true,
+                build_id: executable.file().build_id(),
                 text: Vec::new(),
             }],
             outside: shares

@@ -9,7 +9,7 @@ use object::{
     read::elf::{FileHeader, SectionHeader as _},
 };
 
-use crate::target::ObjectFile;
+use crate::target::{MAX_SECTIONS, ObjectFile};
 
 /// The sections of a file that is fit to be read.
 #[derive(Debug)]
@@ -19,9 +19,6 @@ pub(super) struct Sections {
     /// Bytes of all symbol and string tables.
     symbol_bytes: u64,
 }
-
-/// More sections than any linker writes; what claims more is broken or hostile.
-const MAX_SECTIONS: u64 = 65_536;
 
 /// More than the symbols of the largest programs there are. To look up one name in as much takes
 /// about 600 MiB of memory.

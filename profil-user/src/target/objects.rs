@@ -91,6 +91,7 @@ impl Objects {
         self.objects.push(Object {
             kind,
             is_main: false,
+            build_id: file.as_ref().and_then(ObjectFile::build_id),
             text: Vec::new(),
         });
         self.files.push(file.map(Arc::new));

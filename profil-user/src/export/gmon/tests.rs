@@ -19,6 +19,7 @@ fn profile(class: ElfClass, width: u64, counts: &[(u64, u64, u64)]) -> Profile {
                 class: Some(class),
             },
             is_main: true,
+            build_id: None,
             text: vec![Text {
                 start: 0x40_1000,
                 end: 0x40_3000,
