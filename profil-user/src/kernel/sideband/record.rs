@@ -42,7 +42,9 @@ pub(crate) enum Event {
     Named { name: Vec<u8>, exec: bool },
     /// It started a thread, if the parent's process is the same, or else a process.
     Started { parent_tgid: u32, parent_tid: u32 },
-    /// The thread ended.
+    /// The thread ended. The end of the first thread, which has the number of its process, is not the
+    /// process's if others go on; nor if one of them calls exec(2): then the others end, the first one
+    /// included, and the caller goes on under the first one's number, with a [`Event::Named`].
     Ended,
     /// The ring was full for so many records before this one; process and thread are those that were
     /// running when there was room again.
@@ -59,8 +61,9 @@ pub(crate) struct Mapped {
     /// Where in the file it starts, in bytes.
     pub(crate) offset: u64,
     pub(crate) file: MappedFile,
-    /// As the kernel knows it: a path in the process's own root, or what has none, such as `[vdso]`
-    /// and `//anon`. Others choose it: escape before display.
+    /// As the kernel knows it: a path in the process's own root; `/memfd:jit (deleted)` and the like
+    /// of files that have none, or none any more; `[vdso]`, `//anon` and others of what is no file.
+    /// Others choose it: escape before display.
     pub(crate) path: Vec<u8>,
 }
 
