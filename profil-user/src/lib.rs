@@ -53,6 +53,8 @@ pub mod hz;
 #[cfg(feature = "session")]
 pub mod import;
 mod kernel;
+#[cfg(feature = "session")]
+pub mod launch;
 mod options;
 mod preflight;
 mod profile;
