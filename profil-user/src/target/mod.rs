@@ -4,6 +4,9 @@
 #[allow(dead_code, reason = "no session has such targets yet")]
 mod cgroup;
 mod explicit;
+#[cfg(feature = "session")]
+#[allow(dead_code, reason = "no session has such targets yet")]
+mod glob;
 mod identity;
 mod layout;
 mod layout_error;
