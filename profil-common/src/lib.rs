@@ -27,8 +27,8 @@ pub use binning::{SCALE_ONE, TEXT_BYTES_PER_BIN, bin_of, first_distance_of};
 pub use dialect::{
     Cell, Classic, Dialect, Effect, Exec, Fork, Limit, Lists, Refusal, Rules, cell, find_cell,
 };
-pub use key::{Mode, StrayKey};
+pub use key::{Mode, StrayKey, StrayTicks};
 pub use outcome::{Outcome, Tally};
-pub use region::{Place, Region, find_region};
+pub use region::{Place, Region, RegionTable, find_region};
 pub use settings::{Charge, Settings, SystemPc, Wanted};
 pub use trial::Trial;

@@ -14,7 +14,7 @@ use crate::{
 pub struct Region {
     /// Lowest address counted, in the process's address space.
     pub start: u64,
-    /// The process that the range belongs to.
+    /// The process that the range belongs to, or [`Region::OF_KERNEL`].
     pub tgid: u32,
     /// 16.16 fixed point, 1 to [`SCALE_ONE`](crate::SCALE_ONE); other dialects know others.
     pub scale: u32,
@@ -62,12 +62,45 @@ impl Region {
     }
 }
 
+impl Region {
+    /// What stands for a process in regions of the kernel's text, which is the same for all; no
+    /// process has this number.
+    pub const OF_KERNEL: u32 = u32::MAX;
+}
+
+/// Which of the regions are in use: the part of the table that was written last. It is written in
+/// another part than the one in use, and then named here, as a whole.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[repr(C, align(8))]
+pub struct RegionTable {
+    /// How many there are.
+    pub count: u32,
+    /// The index of the first.
+    pub first: u32,
+}
+
+impl RegionTable {
+    /// As one number, to be written or read at once.
+    #[cfg(target_endian = "little")]
+    #[inline(always)]
+    pub const fn from_number(number: u64) -> Self {
+        Self {
+            count: number as u32,
+            first: (number >> 32) as u32,
+        }
+    }
+}
+
+#[cfg(feature = "user")]
+// SAFETY: `RegionTable` is `repr(C)`, `Copy`, without padding, and every bit pattern is valid.
+unsafe impl aya::Pod for RegionTable {}
+
 /// Where a program counter is looked for: addresses mean nothing without their process.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Place {
-    /// The process.
+    /// The process, or [`Region::OF_KERNEL`].
     pub tgid: u32,
-    /// The user program counter.
+    /// The program counter.
     pub pc: u64,
 }
 

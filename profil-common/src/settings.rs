@@ -20,8 +20,12 @@ pub enum Wanted {
     Both,
     /// Ticks while the process runs its own code.
     User,
-    /// Ticks while the kernel works for the process.
+    /// Ticks while the kernel works for the process, at the user address for which it does.
     System,
+    /// Ticks while the kernel works for the process, at the kernel's own address.
+    Kernel,
+    /// Both: user time at user addresses, system time at the kernel's own.
+    Split,
 }
 
 /// A [`Wanted`] and a [`SystemPc`] as one number: to read another setting would be another
@@ -40,6 +44,10 @@ pub enum Charge {
     BothByStack = 3,
     /// System time alone, by the user stack.
     SystemByStack = 4,
+    /// Both modes; system time where the kernel was.
+    Split = 5,
+    /// System time alone, where the kernel was.
+    Kernel = 6,
 }
 
 impl Charge {
@@ -51,19 +59,29 @@ impl Charge {
             (Wanted::System, SystemPc::SavedRegisters) => Self::System,
             (Wanted::System, SystemPc::UserStack) => Self::SystemByStack,
             (Wanted::User, _) => Self::User,
+            (Wanted::Split, _) => Self::Split,
+            (Wanted::Kernel, _) => Self::Kernel,
         }
     }
 
     /// Whether ticks in user mode are left out, of the charge with this number.
     #[inline(always)]
     pub const fn leaves_out_user(number: u32) -> bool {
-        number == Self::System as u32 || number == Self::SystemByStack as u32
+        number == Self::System as u32
+            || number == Self::SystemByStack as u32
+            || number == Self::Kernel as u32
     }
 
     /// Whether ticks in kernel mode are left out.
     #[inline(always)]
     pub const fn leaves_out_system(number: u32) -> bool {
         number == Self::User as u32
+    }
+
+    /// Whether ticks in kernel mode, if they are wanted, are charged to the kernel's own text.
+    #[inline(always)]
+    pub const fn by_kernel_pc(number: u32) -> bool {
+        number >= Self::Split as u32
     }
 
     /// Whether ticks in kernel mode, if they are wanted, are charged by the saved registers.
@@ -74,7 +92,7 @@ impl Charge {
 }
 
 /// The settings of one session. All fields are plain numbers without padding.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(C)]
 pub struct Settings {
     /// Device of the PID namespace to count processes in, or 0 for the initial namespace.
@@ -89,13 +107,39 @@ pub struct Settings {
     pub charge: u32,
     /// A [`Dialect`](crate::Dialect), as its number. The default, 0, is ours.
     pub dialect: u32,
+    /// Where in the kernel's 64-bit name of a task that number is which strays are told apart by:
+    /// [`Settings::BY_PROCESS`] or [`Settings::BY_THREAD`].
+    pub task_shift: u32,
+    /// So that there is no padding.
+    pub unused: u32,
 }
 
-const _: () = assert!(size_of::<Settings>() == 2 * 8 + 4 * 4, "no padding");
+const _: () = assert!(size_of::<Settings>() == 2 * 8 + 6 * 4, "no padding");
 
 impl Settings {
     /// The name of the global that holds the settings in the BPF object.
     pub const SYMBOL: &str = "SETTINGS";
+
+    /// Strays are told apart by process.
+    pub const BY_PROCESS: u32 = 32;
+    /// Strays are told apart by thread.
+    pub const BY_THREAD: u32 = 0;
+}
+
+impl Default for Settings {
+    /// Every process's ticks, told apart by process, in the dialect that is ours, without bins.
+    fn default() -> Self {
+        Self {
+            pid_namespace_device: 0,
+            pid_namespace_inode: 0,
+            only_tgid: 0,
+            bins: 0,
+            charge: 0,
+            dialect: 0,
+            task_shift: Self::BY_PROCESS,
+            unused: 0,
+        }
+    }
 }
 
 #[cfg(feature = "user")]
@@ -112,12 +156,16 @@ mod tests {
             (Wanted::Both, false, false),
             (Wanted::User, false, true),
             (Wanted::System, true, false),
+            (Wanted::Kernel, true, false),
+            (Wanted::Split, false, false),
         ] {
             for system_pc in [SystemPc::SavedRegisters, SystemPc::UserStack] {
                 let number = Charge::new(wanted, system_pc) as u32;
                 assert_eq!(Charge::leaves_out_user(number), without_user);
                 assert_eq!(Charge::leaves_out_system(number), without_system);
-                if !without_system {
+                let by_kernel = matches!(wanted, Wanted::Kernel | Wanted::Split);
+                assert_eq!(Charge::by_kernel_pc(number), by_kernel);
+                if !without_system && !by_kernel {
                     let by_registers = system_pc == SystemPc::SavedRegisters;
                     assert_eq!(Charge::by_saved_registers(number), by_registers);
                 }

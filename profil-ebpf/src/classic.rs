@@ -1,11 +1,12 @@
 //! Count as a system of the past did: the regions in their order, and the limit of a counter.
 
 use aya_ebpf::programs::PerfEventContext;
-use profil_common::{Cell, Dialect, Mode, Outcome, Place, Tally, find_cell};
+use profil_common::{Cell, Dialect, Mode, Outcome, Tally, find_cell};
 
 use crate::{
     maps::{BINS, REGIONS},
-    record, settings,
+    record::{self, Tick},
+    settings,
 };
 
 /// Counts a tick of a wanted process in the session's dialect.
@@ -13,17 +14,18 @@ use crate::{
 /// A function of its own, so that the compiler does not mix it with the way that most sessions
 /// go: there the verifier drops the call and all that lies behind it.
 #[inline(never)]
-pub fn count(ctx: &PerfEventContext, tally: &Tally, place: Place, mode: Mode) -> Outcome {
+pub fn count(ctx: &PerfEventContext, tally: &Tally, tick: Tick) -> Outcome {
     let Some(dialect) = Dialect::from_number(settings::dialect()) else {
         return Outcome::OutOfRange;
     };
-    let count = record::region_count();
-    match find_cell(dialect, place, count, |index| REGIONS.get(index)) {
+    // They are never drawn anew, so that the first is always the first.
+    let count = record::region_table().count;
+    match find_cell(dialect, tick.place(), count, |index| REGIONS.get(index)) {
         Ok(cell) => match dialect.stops_at() {
-            Some(limit) => count_up_to(limit, cell, mode),
-            None => record::count_bin(record::plane(mode) + cell.counter),
+            Some(limit) => count_up_to(limit, cell, tick.mode),
+            None => record::count_bin(record::plane(tick.mode) + cell.counter),
         },
-        Err(Outcome::Stray) => record::count_stray(ctx, tally, place, mode),
+        Err(Outcome::Stray) => record::count_stray(ctx, tally, tick),
         Err(outcome) => outcome,
     }
 }

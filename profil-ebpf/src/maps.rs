@@ -5,7 +5,7 @@ use aya_ebpf::{
     macros::map,
     maps::{Array, HashMap, PerCpuArray},
 };
-use profil_common::{Region, StrayKey, Tally};
+use profil_common::{Region, RegionTable, StrayKey, StrayTicks, Tally};
 
 /// What became of the ticks. One slot with one writer a CPU, so plain addition is right; the
 /// price is a copy a CPU. Read by the drain.
@@ -13,16 +13,16 @@ use profil_common::{Region, StrayKey, Tally};
 pub static TALLY: PerCpuArray<Tally> = PerCpuArray::with_max_entries(1, 0);
 
 /// The profiled ranges, sorted by process and start, or in the order in which the dialect tries
-/// them. Written by the user half before the first tick, and here to stop a dialect that stops;
-/// sized by the number of ranges.
+/// them. Written by the user half before the first tick and, in another part than the one in use,
+/// while we run; and here to stop a dialect that stops.
 #[map]
 pub static REGIONS: Array<Region> = Array::with_max_entries(1, 0);
 
-/// How many ranges there are. A map and not a setting: if the verifier knew the number, it would
+/// Which of the ranges are in use. A map and not a setting: if the verifier knew the number, it would
 /// know every step of the search and walk each way through it apart, which takes it minutes for
-/// a few hundred ranges. Written by the user half before the first tick.
+/// a few hundred ranges. Written by the user half, as a whole, before the first tick and while we run.
 #[map]
-pub static REGION_COUNT: Array<u32> = Array::with_max_entries(1, 0);
+pub static REGION_TABLE: Array<RegionTable> = Array::with_max_entries(1, 0);
 
 /// Which pages of counters were ever used, so that the drain reads only those: most text is
 /// never executed. Written here with the same value by all, read by the drain through a mapping.
@@ -35,7 +35,11 @@ pub static TOUCHED: Array<u64> = Array::with_max_entries(1, BPF_F_MMAPABLE);
 #[map]
 pub static BINS: Array<u64> = Array::with_max_entries(1, BPF_F_MMAPABLE);
 
-/// Ticks in no region, by address. Written here, read by the drain; sized by the user half.
-/// Preallocated, because a tick may not allocate.
+/// Ticks in no region, by address. Written here, emptied by the drain, half by half; sized by the
+/// user half. Preallocated, because a tick may not allocate.
 #[map]
-pub static STRAYS: HashMap<StrayKey, u64> = HashMap::with_max_entries(1, 0);
+pub static STRAYS: HashMap<StrayKey, StrayTicks> = HashMap::with_max_entries(1, 0);
+
+/// Which half of the strays is written. Turned by the drain, which then reads the other.
+#[map]
+pub static STRAY_HALF: Array<u32> = Array::with_max_entries(1, 0);

@@ -2,7 +2,8 @@
 //!
 //! A tick in user mode has it in the interrupted registers. A tick in kernel mode is charged, as
 //! `profil` always did, to the user address at which the process will go on: the instruction
-//! after the system call, or the one that faulted.
+//! after the system call, or the one that faulted; or, where the kernel's own text is what is looked
+//! at, to the kernel's address, as readprofile(8) had it.
 
 use aya_ebpf::{
     EbpfContext as _,
@@ -77,7 +78,7 @@ mod arch {
     }
 }
 
-/// Returns the user program counter to charge and the mode the tick was in, or why the tick has
+/// Returns the program counter to charge and the mode the tick was in, or why the tick has
 /// none that is wanted.
 #[inline(always)]
 pub fn program_counter(ctx: &PerfEventContext) -> Result<(u64, Mode), Outcome> {
@@ -90,6 +91,9 @@ pub fn program_counter(ctx: &PerfEventContext) -> Result<(u64, Mode), Outcome> {
     }
     if Charge::leaves_out_system(charge) {
         return Err(left_out());
+    }
+    if Charge::by_kernel_pc(charge) {
+        return Ok((arch::interrupted_pc(ctx), Mode::System));
     }
     let pc = if Charge::by_saved_registers(charge) {
         from_saved_registers()

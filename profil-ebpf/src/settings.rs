@@ -10,6 +10,8 @@ static SETTINGS: Settings = Settings {
     bins: 0,
     charge: 0,
     dialect: 0,
+    task_shift: Settings::BY_PROCESS,
+    unused: 0,
 };
 
 /// Reads one field. The read is volatile because the compiler sees the zeros above and the
@@ -30,3 +32,4 @@ setting!(only_tgid, u32);
 setting!(bins, u32);
 setting!(charge, u32);
 setting!(dialect, u32);
+setting!(task_shift, u32);

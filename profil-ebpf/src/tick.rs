@@ -1,9 +1,12 @@
 //! The story of one tick, in order: whose is it, where was it, did we count it?
 
 use aya_ebpf::programs::PerfEventContext;
-use profil_common::{Outcome, Place, Tally};
+use profil_common::{Outcome, Tally};
 
-use crate::{filter, outcome, pc, record};
+use crate::{
+    filter, outcome, pc,
+    record::{self, Tick},
+};
 
 /// Counts one tick and notes what became of it.
 #[inline(always)]
@@ -18,13 +21,13 @@ pub fn tick(ctx: &PerfEventContext) {
 
 #[inline(always)]
 fn outcome_of(ctx: &PerfEventContext, tally: &Tally) -> Outcome {
-    let tgid = match filter::wanted() {
-        Ok(tgid) => tgid,
+    let owner = match filter::wanted() {
+        Ok(owner) => owner,
         Err(outcome) => return outcome,
     };
     let (pc, mode) = match pc::program_counter(ctx) {
         Ok(found) => found,
         Err(outcome) => return outcome,
     };
-    record::count(ctx, tally, Place { tgid, pc }, mode)
+    record::count(ctx, tally, Tick { owner, pc, mode })
 }

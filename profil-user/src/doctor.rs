@@ -10,7 +10,7 @@ use crate::{
     error::StartError,
     kernel::{
         Beat, Clock, Counters, Feature, Figures, KernelHalf, LoadPlan, Missing, PROGRAM,
-        PidNamespace, Presence, max_sample_rate, missing_capabilities, paranoid,
+        PidNamespace, Presence, Whom, max_sample_rate, missing_capabilities, paranoid,
     },
     options::Rate,
     preflight::check_privileges,
@@ -85,6 +85,7 @@ fn trial() -> Result<Trial, StartError> {
         settings,
         wanted: Wanted::Both,
         regions: &[],
+        room: 0,
         strays: TRIAL_STRAYS,
         log: false,
     })?;
@@ -94,7 +95,8 @@ fn trial() -> Result<Trial, StartError> {
         .get()
         .cast_unsigned();
     let rate = max_sample_rate().map_or(Rate::DEFAULT, Rate::at_most);
-    let clock = Clock::following_tasks(&[thread], Beat::steady(rate), kernel.program())?;
+    let mut clock =
+        Clock::following_tasks(&[thread], Whom::Alone, Beat::steady(rate), kernel.program())?;
     clock.enable()?;
     use_up(TRIAL);
     clock.disable()?;

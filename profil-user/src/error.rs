@@ -28,6 +28,17 @@ pub enum StartError {
     /// It ended while we attached.
     #[error("process {0} ended before the clock could be attached")]
     Ended(Tgid),
+    /// Regions belong to one process that runs.
+    #[error("regions are of one process that runs already")]
+    RegionsOfMany,
+    /// There is no such cgroup.
+    #[cfg(feature = "session")]
+    #[error(transparent)]
+    Cgroup(#[from] crate::target::CgroupError),
+    /// The pattern for names of processes is none.
+    #[cfg(feature = "session")]
+    #[error("not a pattern for names of processes")]
+    Pattern(#[from] crate::target::GlobError),
     /// Its threads cannot be listed.
     #[error("cannot list the threads of process {tgid}")]
     Threads {

@@ -72,15 +72,18 @@ pub use kernel::{
     ClockError, CountersError, Feature, Figures, LoadError, Missing, Presence, missing_capabilities,
 };
 pub use options::{
-    ClockScope, Options, Rate, RateError, RegionAsked, RegionError, Scale, Start, Tgid, number,
+    ClockScope, Options, Rate, RateError, RegionAsked, RegionError, Scale, Selector, Split, Start,
+    Target, Tgid, number,
 };
 pub use profil_common::{Classic, Dialect, Wanted};
 pub use profile::{
     Balance, Buffer, BuildId, Count, ElfClass, NoBuildId, Note, Object, ObjectId, ObjectKind,
-    Profile, Text, Unresolved,
+    Profile, Subject, Task, TaskId, Text, Unresolved,
 };
 #[cfg(feature = "session")]
 pub use recorded::{Executable, Recorded, RecordedError, Source};
 #[cfg(feature = "session")]
 pub use session::{Control, Session, Snapshot, Taken};
+#[cfg(feature = "session")]
+pub use target::{CgroupError, GlobError};
 pub use target::{LayoutError, Outline, TargetError};

@@ -1,12 +1,14 @@
 //! Validated settings of a session: types that cannot hold a bad value.
 
 mod region;
+mod target;
 
 use std::{fmt, num::NonZeroU32, str::FromStr, time::Duration};
 
 use profil_common::{Dialect, Wanted};
 
 pub use region::{RegionAsked, RegionError, Scale, Start, number};
+pub use target::{Selector, Split, Target};
 
 /// Nanoseconds in a second.
 const NANOS: u64 = 1_000_000_000;
@@ -162,8 +164,10 @@ pub enum ClockScope {
 /// What to profile and how.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The process to profile.
-    pub target: Tgid,
+    /// Whom to profile.
+    pub target: Target,
+    /// By what ticks are kept apart.
+    pub split: Split,
     /// How often its clock ticks.
     pub rate: Rate,
     /// What the clock follows.
@@ -198,9 +202,10 @@ impl Options {
     pub const DEFAULT_STRAYS: u32 = 32_768;
 
     /// Profiles `target` with the defaults.
-    pub fn new(target: Tgid) -> Self {
+    pub fn new(target: impl Into<Target>) -> Self {
         Self {
-            target,
+            target: target.into(),
+            split: Split::Summed,
             rate: Rate::DEFAULT,
             clock: ClockScope::Task,
             regions: Vec::new(),

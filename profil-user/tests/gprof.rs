@@ -7,7 +7,7 @@ use profil_tests::{
     require_programs,
 };
 use profil_user::{
-    Balance, Count, ElfClass, Object, ObjectId, ObjectKind, Profile, Rate, Text, Tgid,
+    Balance, Count, ElfClass, Object, ObjectId, ObjectKind, Profile, Rate, Subject, Text, Tgid,
     export::{
         gmon::{self, Variant},
         syms,
@@ -62,8 +62,9 @@ impl Image {
     fn profile(&self, width: u64, ticks: &[(u64, u64)]) -> Profile {
         let object = ObjectId::new(0);
         Profile {
-            target: Tgid::new(1).unwrap(),
-            target_name: "image".to_owned(),
+            subject: Subject::Processes(vec![(Tgid::new(1).unwrap(), "image".to_owned())]),
+            tasks: Vec::new(),
+            by_task: Vec::new(),
             rate: "1000".parse::<Rate>().unwrap(),
             elapsed: Duration::ZERO,
             objects: vec![Object {

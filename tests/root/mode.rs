@@ -53,7 +53,7 @@ fn are_the_columns(scope: &str) {
         0.01,
     );
 
-    let (share, report) = kept("kernel", scope);
+    let (share, report) = kept("system", scope);
     assert_eq!(seconds(&report).0, 0.0, "no user time: {report:#?}");
     assert!(report.share_of("read_zeros") > 0.5, "{report:#?}");
     let seen = report.balance.seen as f64;

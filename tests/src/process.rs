@@ -252,7 +252,7 @@ impl Finished {
             .filter(|line| !line.trim().is_empty())
             .count();
         assert!(
-            (1..=3).contains(&lines),
+            (1..=4).contains(&lines),
             "{}: an error of {lines} lines:\n{}",
             self.name,
             self.stderr,

@@ -1,6 +1,9 @@
 //! The flat profile for people: one line a function, then the balance.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    time::Duration,
+};
 
 use profil_common::Outcome;
 use unicode_width::UnicodeWidthStr as _;
@@ -38,9 +41,8 @@ pub fn write(
 ) -> io::Result<()> {
     let mut say = |text: &str| writeln!(out, "{}", fold(text, layout.width));
     say(&format!(
-        "pid {} ({}): {} ticks at {} Hz, {:.2} s of CPU time in {:.2} s",
-        profile.target,
-        printable(&profile.target_name),
+        "{}: {} ticks at {} Hz, {:.2} s of CPU time in {:.2} s",
+        printable(&profile.subject.to_string()),
         profile.balance.seen(),
         profile.rate,
         profile.balance.due_ns as f64 / 1e9,
@@ -114,6 +116,13 @@ pub fn balance(balance: &Balance) -> String {
         balance.seen_per_due(),
         balance.kernel_bytes as f64 / f64::from(1 << 20),
     );
+    if balance.unwanted > 0 {
+        line += &format!("; {} strays of processes not asked for", balance.unwanted);
+    }
+    let (fullest, capacity) = balance.stray_fill;
+    if fullest > 0 {
+        line += &format!("; strays table at most {fullest} of {capacity} full");
+    }
     if !balance.holds() {
         line += "; DOES NOT BALANCE: please report this";
     }
@@ -129,8 +138,8 @@ pub fn note_text(profile: &Profile, note: &Note) -> String {
         ),
         Note::Exec { uncertain } => format!(
             "the process started another program; its ticks may have been charged to the old one \
-             for up to {} ms",
-            uncertain.as_millis()
+             for up to {}",
+            milliseconds(*uncertain)
         ),
         Note::EndedByExec { dialect } => format!(
             "the process started another program, where {} ends",
@@ -138,12 +147,30 @@ pub fn note_text(profile: &Profile, note: &Note) -> String {
         ),
         Note::Unmapped { object, uncertain } => format!(
             "{} was unmapped; ticks of what took its place may have been charged to it for up to \
-             {} ms",
+             {}",
             object_name(profile.object(*object)),
-            uncertain.as_millis()
+            milliseconds(*uncertain)
         ),
         Note::Children { ticks, processes } => {
             format!("{ticks} of the ticks are of {processes} other processes that it started")
+        }
+        Note::OwnCost { ticks } => format!(
+            "{ticks} of the ticks are of this profiler itself, {:.2} % of the machine",
+            100.0 * *ticks as f64 / profile.balance.due().max(1.0)
+        ),
+        Note::SideBandLost { records } => format!(
+            "the kernel could not tell all that processes started and mapped: {records} records \
+             were lost, and what they were about may have no name"
+        ),
+        Note::NoSideBand { reason } => format!(
+            "what processes map and start is looked at only now and then: {}",
+            printable(reason)
+        ),
+        Note::NoKernelSymbols { reason } => {
+            format!(
+                "the kernel's functions have no names: {}",
+                printable(reason)
+            )
         }
         Note::RegionsFull { left_out } => {
             format!("{left_out} executable mappings had no region; their ticks are strays")
@@ -188,6 +215,16 @@ pub fn note_text(profile: &Profile, note: &Note) -> String {
                 printable(reason)
             )
         }
+    }
+}
+
+/// A short time.
+fn milliseconds(time: Duration) -> String {
+    let milliseconds = time.as_secs_f64() * 1000.0;
+    if milliseconds < 10.0 {
+        format!("{milliseconds:.1} ms")
+    } else {
+        format!("{milliseconds:.0} ms")
     }
 }
 

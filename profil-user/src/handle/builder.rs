@@ -7,7 +7,7 @@ use profil_common::{Dialect, Fork, Settings, Wanted};
 use super::Profil;
 use crate::{
     error::StartError,
-    kernel::{Beat, Clock, KernelHalf, LoadPlan, PidNamespace, WarmUp},
+    kernel::{Beat, Clock, KernelHalf, LoadPlan, PidNamespace, WarmUp, Whom},
     options::{Options, Rate, RegionAsked, Scale, Start, Tgid},
     preflight::{check_privileges, check_rate},
     target::{self, Explicit, ImageWatch, Layout, Objects, Plan, Process},
@@ -162,7 +162,9 @@ impl ProfilBuilder {
                 bins: plan.bins(),
                 charge: 0,
                 dialect: plan.dialect() as u32,
+                ..Settings::default()
             },
+            room: 0,
             wanted: Wanted::Both,
             regions: plan.regions(),
             strays: self.strays,
@@ -228,8 +230,9 @@ impl ProfilBuilder {
             if !threads()?.contains(&thread) {
                 return Err(StartError::NoSuchThread { tgid, thread });
             }
-            return Ok(Clock::following_thread(
-                thread,
+            return Ok(Clock::following_tasks(
+                &[thread],
+                Whom::Alone,
                 Beat::steady(self.rate),
                 kernel.program(),
             )?);
@@ -238,7 +241,12 @@ impl ProfilBuilder {
             let mut before = threads()?;
             let listed = before.clone();
             before.retain(|tid| !self.except.contains(tid));
-            let clock = Clock::following_tasks(&before, Beat::steady(self.rate), kernel.program())?;
+            let clock = Clock::following_tasks(
+                &before,
+                Whom::WithChildren,
+                Beat::steady(self.rate),
+                kernel.program(),
+            )?;
             if clock.len() == 0 {
                 return Err(StartError::Ended(tgid));
             }

@@ -241,7 +241,9 @@ impl Profil {
         Ok(Balance {
             tally,
             binned,
-            strays: strays.iter().map(|(_, ticks)| ticks).sum(),
+            strays: strays.iter().map(|(_, stray)| stray.ticks).sum(),
+            unwanted: 0,
+            stray_fill: self.counters.stray_fill(),
             due_ns: self.clock.elapsed()?.ns,
             period_ns: self.rate.period_ns() as f64,
             others_are_due: true,

@@ -126,6 +126,54 @@ pub(super) fn write_only_value(map: BorrowedFd<'_>, value: &[u8]) -> io::Result<
     unsafe { call(bpf_cmd::BPF_MAP_UPDATE_ELEM, &mut attributes) }.map(drop)
 }
 
+/// Reads entries of a hash map, as many buckets as fit into `keys` and `values`, from where `place`
+/// says, which is zero at the beginning. Returns how many entries were read, and whether they were
+/// the last (Linux 5.6).
+pub(super) fn read_batch<K: Pod, V: Pod>(
+    map: BorrowedFd<'_>,
+    place: &mut Option<u32>,
+    keys: &mut [K],
+    values: &mut [V],
+) -> io::Result<(usize, bool)> {
+    let mut next = 0_u32;
+    let mut attributes = zeroed();
+    // SAFETY: every field is a plain number, and zero is a value of each.
+    let batch = unsafe { &mut attributes.batch };
+    batch.map_fd = map.as_raw_fd().cast_unsigned();
+    batch.in_batch = place.as_ref().map_or(0, |place| (&raw const *place) as u64);
+    batch.out_batch = (&raw mut next) as u64;
+    batch.keys = keys.as_mut_ptr() as u64;
+    batch.values = values.as_mut_ptr() as u64;
+    batch.count = keys.len().min(values.len()) as u32;
+    // SAFETY: the kernel writes at most as many keys and values as there is room for, and a number.
+    let result = unsafe { call(bpf_cmd::BPF_MAP_LOOKUP_BATCH, &mut attributes) };
+    // SAFETY: as above.
+    let count = unsafe { attributes.batch.count } as usize;
+    match result {
+        Ok(_) => {
+            *place = Some(next);
+            Ok((count, false))
+        }
+        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok((count, true)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes entries of a hash map, all of which are there (Linux 5.6).
+pub(super) fn delete_batch<K: Pod>(map: BorrowedFd<'_>, keys: &[K]) -> io::Result<()> {
+    if keys.is_empty() {
+        return Ok(());
+    }
+    let mut attributes = zeroed();
+    // SAFETY: as above.
+    let batch = unsafe { &mut attributes.batch };
+    batch.map_fd = map.as_raw_fd().cast_unsigned();
+    batch.keys = keys.as_ptr() as u64;
+    batch.count = keys.len() as u32;
+    // SAFETY: the keys are borrowed for the call, which only reads them.
+    unsafe { call(bpf_cmd::BPF_MAP_DELETE_BATCH, &mut attributes) }.map(drop)
+}
+
 /// Makes a map read-only to this side, so that the verifier may rely on its values.
 pub(super) fn freeze(map: BorrowedFd<'_>) -> io::Result<()> {
     let mut attributes = zeroed();

@@ -15,7 +15,7 @@ use aya_obj::generated::{
 
 use super::{
     bpf::{self, Code},
-    clock, memlock, probe,
+    event, memlock, probe,
 };
 use crate::options::Rate;
 
@@ -133,7 +133,7 @@ impl Feature {
         match self {
             Self::Bpf => presence(&array(0), &[libc::ENOSYS], Presence::Present),
             Self::PerfEvents => presence(
-                &clock::try_own_thread(Rate::DEFAULT),
+                &event::try_own_thread(Rate::DEFAULT),
                 &[libc::ENOSYS],
                 Presence::Unknown,
             ),

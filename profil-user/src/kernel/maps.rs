@@ -7,14 +7,16 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use aya::maps::{Array, HashMap, Map, MapData, MapError, PerCpuArray};
-use profil_common::{StrayKey, Tally, limits::BINS_PER_PAGE};
+use aya::maps::{Array, Map, MapData, MapError, PerCpuArray};
+use profil_common::{Tally, limits::BINS_PER_PAGE};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+use super::strays::{StrayTable, Strays};
 
 /// The counters of a session.
 pub(crate) struct Counters {
     bins: Bins,
-    strays: HashMap<MapData, StrayKey, u64>,
+    strays: StrayTable,
     tally: PerCpuArray<MapData, Tally>,
 }
 
@@ -30,6 +32,9 @@ pub enum CountersError {
     /// A map call failed.
     #[error("a BPF map call failed")]
     Map(#[from] MapError),
+    /// The strays cannot be read or removed.
+    #[error("cannot read the table of strays (BPF_MAP_LOOKUP_BATCH, Linux 5.6)")]
+    Strays(#[source] io::Error),
     /// The bins cannot be mapped.
     #[error("cannot map the bins (BPF_F_MMAPABLE, Linux 5.5)")]
     Mapping(#[source] io::Error),
@@ -44,7 +49,7 @@ impl Counters {
                 counters: MappedArray::open(Map::Array(take("BINS")?))?,
                 touched: MappedArray::open(Map::Array(take("TOUCHED")?))?,
             },
-            strays: Map::HashMap(take("STRAYS")?).try_into()?,
+            strays: StrayTable::new(take("STRAYS")?, Map::Array(take("STRAY_HALF")?).try_into()?)?,
             tally: Map::PerCpuArray(take("TALLY")?).try_into()?,
         })
     }
@@ -65,9 +70,35 @@ impl Counters {
         self.bins.for_each_pair(bins, visit);
     }
 
-    /// Every stray and its count.
-    pub(crate) fn strays(&self) -> Result<Vec<(StrayKey, u64)>, CountersError> {
-        Ok(self.strays.iter().collect::<Result<_, _>>()?)
+    /// Every stray that is in the table, and stays there.
+    pub(crate) fn strays(&self) -> Result<Strays, CountersError> {
+        self.strays.all()
+    }
+
+    /// Strays go to the other half of the table from now on. What is in this one can be taken
+    /// once no tick is under way any more.
+    pub(crate) fn turn_strays(&mut self) -> Result<(), CountersError> {
+        self.strays.turn()
+    }
+
+    /// Takes the strays of the half that is not written, out of the table.
+    pub(crate) fn take_strays(&mut self) -> Result<Strays, CountersError> {
+        self.strays.take()
+    }
+
+    /// Takes all strays out of the table, once the clock is off.
+    pub(crate) fn take_all_strays(&mut self) -> Result<Strays, CountersError> {
+        self.strays.take_all()
+    }
+
+    /// Most entries that the table of strays was found to have, and how many it can hold.
+    pub(crate) const fn stray_fill(&self) -> (u32, u32) {
+        self.strays.fill()
+    }
+
+    /// Entries that it was found to have last, and how many it can hold.
+    pub(crate) const fn last_stray_fill(&self) -> (u32, u32) {
+        self.strays.last_fill()
     }
 
     /// The account of all CPUs together.

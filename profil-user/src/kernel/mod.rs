@@ -3,29 +3,34 @@
 mod beat;
 mod bpf;
 mod clock;
-#[cfg(feature = "session")]
+mod clock_error;
 mod cpus;
+mod event;
 mod features;
 mod loader;
 mod maps;
 mod memlock;
 mod object;
+mod pid_namespace;
 mod probe;
+mod regions;
 #[cfg(feature = "session")]
-#[allow(dead_code, reason = "no session listens to it yet")]
 mod sideband;
+mod strays;
 
 pub(crate) use beat::Beat;
-pub use clock::ClockError;
-pub(crate) use clock::{Clock, Follows, PidNamespace, WarmUp};
+pub(crate) use clock::{Clock, Follows, Whom};
+pub use clock_error::ClockError;
+pub(crate) use event::WarmUp;
 pub use features::{Feature, Presence};
 pub use loader::Figures;
 pub(crate) use maps::Counters;
 pub use maps::CountersError;
 pub use object::LoadError;
 pub(crate) use object::{KernelHalf, LoadPlan, PROGRAM};
+pub(crate) use pid_namespace::PidNamespace;
 pub use probe::{Missing, missing_capabilities};
 pub(crate) use probe::{max_sample_rate, paranoid};
 #[cfg(feature = "session")]
-#[allow(unused_imports, reason = "no session listens to it yet")]
-pub(crate) use sideband::{Event, Mapped, MappedFile, Record, SideBand, SideBandError};
+pub(crate) use sideband::{Event, Mapped, MappedFile, Record, SideBand};
+pub(crate) use strays::{Strays, wait_for_ticks_under_way};

@@ -7,7 +7,7 @@ use std::{
 
 use aya::{
     include_bytes_aligned,
-    maps::{Array, Map, MapData, MapError},
+    maps::{Map, MapError},
 };
 use aya_log::EbpfLogger;
 use aya_obj::{ParseError, relocation::EbpfRelocationError};
@@ -19,6 +19,7 @@ use super::{
     loader::{Figures, Prepared, Program},
     maps::{Counters, CountersError, Maps, memory_of},
     memlock,
+    regions::{PARTS, RegionMaps},
 };
 
 #[cfg(target_arch = "x86_64")]
@@ -44,6 +45,8 @@ pub(crate) struct LoadPlan<'a> {
     pub(crate) wanted: Wanted,
     /// Sorted by process and start.
     pub(crate) regions: &'a [Region],
+    /// Regions that there may be later, when they are drawn anew.
+    pub(crate) room: usize,
     /// Entries of the table of strays.
     pub(crate) strays: u32,
     /// Whether rare events go to the `log` crate.
@@ -53,7 +56,7 @@ pub(crate) struct LoadPlan<'a> {
 /// The loaded kernel half. Dropping it unloads it, once no clock holds the program.
 pub(crate) struct KernelHalf {
     program: Program,
-    regions: Array<MapData, Region>,
+    regions: RegionMaps,
     /// What nobody has taken; the program holds them as well.
     maps: Maps,
     logger: Option<EbpfLogger<&'static dyn log::Log>>,
@@ -143,7 +146,7 @@ impl KernelHalf {
             (aya_log::LEVEL, bpf::bytes_of(&log_level)),
         ];
         let entries = [
-            ("REGIONS", count(plan.regions.len())),
+            ("REGIONS", count(plan.regions.len().max(plan.room) * PARTS)),
             ("BINS", counters),
             ("TOUCHED", counters.div_ceil(BINS_PER_PAGE)),
             ("STRAYS", plan.strays.max(1)),
@@ -158,12 +161,11 @@ impl KernelHalf {
             let map = maps.remove(name).ok_or(LoadError::Absent(name))?;
             Ok::<_, LoadError>(Map::Array(map))
         };
-        let mut regions: Array<_, Region> = take("REGIONS")?.try_into()?;
-        for (index, region) in (0..).zip(plan.regions) {
-            regions.set(index, region, 0)?;
-        }
-        let mut region_count: Array<_, u32> = take("REGION_COUNT")?.try_into()?;
-        region_count.set(0, plan.regions.len() as u32, 0)?;
+        let mut regions = RegionMaps::new(
+            take("REGIONS")?.try_into()?,
+            take("REGION_TABLE")?.try_into()?,
+        );
+        regions.write(plan.regions)?;
         let logger = if plan.log {
             Some(EbpfLogger::init_from_id(program.id)?)
         } else {
@@ -201,13 +203,13 @@ impl KernelHalf {
 
     /// Empties the regions with these indices: from now on their ticks are strays.
     pub(crate) fn retire_regions(&mut self, indices: &[usize]) -> Result<(), LoadError> {
-        for &index in indices {
-            let index = index as u32;
-            let mut region = self.regions.get(&index, 0)?;
-            region.bins = 0;
-            self.regions.set(index, region, 0)?;
-        }
-        Ok(())
+        self.regions.retire(indices)
+    }
+
+    /// Draws the regions anew, all of them and at once. Between two such calls no tick may be under
+    /// way all the time. There must have been room for as many in [`LoadPlan::room`].
+    pub(crate) fn draw_regions(&mut self, regions: &[Region]) -> Result<(), LoadError> {
+        self.regions.write(regions)
     }
 
     /// Kernel memory that the maps use, in bytes, by the kernel's own account.

@@ -11,6 +11,10 @@ pub struct Balance {
     pub binned: u64,
     /// Sum of the table of strays.
     pub strays: u64,
+    /// Of the strays, those of processes that were not asked for.
+    pub unwanted: u64,
+    /// Most entries that the table of strays was found to have, and how many it can hold.
+    pub stray_fill: (u32, u32),
     /// CPU time that the clock measured while it was on, in nanoseconds: of the target's threads,
     /// and of its children where the clock follows them.
     pub due_ns: u64,
@@ -100,6 +104,8 @@ mod tests {
             tally,
             binned: 6,
             strays: 3,
+            unwanted: 0,
+            stray_fill: (0, 0),
             due_ns: 9_500,
             others_are_due: false,
             period_ns: 1_000.0,

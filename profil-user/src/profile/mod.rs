@@ -6,6 +6,8 @@ mod balance;
 mod buffer;
 mod build_id;
 mod object;
+mod subject;
+mod task;
 
 use std::time::Duration;
 
@@ -16,15 +18,16 @@ pub use buffer::Buffer;
 pub use build_id::{BuildId, NoBuildId};
 pub use object::{ElfClass, Object, ObjectId, ObjectKind, Text, Unresolved};
 
-use crate::options::{Rate, Tgid};
+pub use subject::Subject;
+pub use task::{Task, TaskId};
 
-/// Ticks of one process, by object and link-time address.
+use crate::options::Rate;
+
+/// Ticks of a process, or of several, by object and link-time address.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// The process that was profiled.
-    pub target: Tgid,
-    /// Its name, as the kernel keeps it. Untrusted: escape it before display.
-    pub target_name: String,
+    /// Whom it is of.
+    pub subject: Subject,
     /// The clock; of a jittered one, what it was on average.
     pub rate: Rate,
     /// Wall-clock time that the clock was on.
@@ -33,6 +36,11 @@ pub struct Profile {
     pub objects: Vec<Object>,
     /// The ticks: sorted by object and address, each address once.
     pub counts: Vec<Count>,
+    /// Those whose ticks are kept apart. Empty where none are.
+    pub tasks: Vec<Task>,
+    /// The same ticks once more, as far as it is known whose they are: sorted by task, object and
+    /// address, each once. [`TaskId::index`] is an index into [`Profile::tasks`].
+    pub by_task: Vec<(TaskId, Count)>,
     /// Where every run of the kernel program went.
     pub balance: Balance,
     /// The buffers of the regions that were asked for, in the order in which the dialect tries
@@ -103,6 +111,27 @@ pub enum Note {
     RegionsFull {
         /// How many mappings.
         left_out: usize,
+    },
+    /// What the profiler itself used, of the ticks of the machine.
+    OwnCost {
+        /// How many ticks.
+        ticks: u64,
+    },
+    /// The kernel wrote down more about processes than we could read in time: what started or was
+    /// mapped then may be unknown.
+    SideBandLost {
+        /// How many records.
+        records: u64,
+    },
+    /// What processes map and start is only looked at now and then.
+    NoSideBand {
+        /// What was tried and what the kernel said.
+        reason: String,
+    },
+    /// The addresses of the kernel's functions cannot be read.
+    NoKernelSymbols {
+        /// Why, and what to do.
+        reason: String,
     },
     /// The process used CPU time while the clock was not on it: the kernel takes the clock away
     /// when a process starts a program with other privileges (set-user-ID).

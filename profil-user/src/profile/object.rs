@@ -46,6 +46,8 @@ pub enum ObjectKind {
     },
     /// The kernel's code for user mode (vdso(7)).
     Vdso,
+    /// The kernel and its modules; the addresses of its counts are those in the running kernel.
+    Kernel,
     /// Memory without a file; the addresses of its counts are those in the process.
     Anonymous,
     /// No object at all; the addresses of its counts are those in the process.
@@ -103,6 +105,7 @@ impl Object {
                 None => path.to_string_lossy().into_owned(),
             },
             ObjectKind::Vdso => "[vdso]".to_owned(),
+            ObjectKind::Kernel => "[kernel]".to_owned(),
             ObjectKind::Anonymous => "[anonymous]".to_owned(),
             ObjectKind::Nowhere(reason) => format!("[{reason}]"),
         }

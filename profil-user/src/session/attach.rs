@@ -1,42 +1,388 @@
-//! From options to a clock that is attached to every thread of the target.
+//! From options to a clock that is attached to whom they name.
 
+use std::{fs, os::fd::OwnedFd};
+
+use profil_common::{Fork, Region, Settings, Wanted};
+use tokio::sync::watch;
+
+use super::{Session, follow::Family, meter::Meter, watched::Watched};
 use crate::{
+    drain::Drain,
     error::StartError,
-    kernel::{Beat, Clock, KernelHalf, LoadPlan},
-    options::{ClockScope, Options},
-    target,
+    kernel::{Beat, Clock, Follows, KernelHalf, LoadPlan, PidNamespace, SideBand, WarmUp, Whom},
+    options::{ClockScope, Options, Split, Target, Tgid},
+    preflight::{check_privileges, check_rate},
+    profile::{Note, Subject},
+    target::{
+        self, Cgroup, Explicit, History, ImageWatch, Layout, Ledger, Mapping, Objects, Plan,
+        Process, Selection, ThreadBook, kernel_text,
+    },
 };
-use profil_common::Settings;
 
-/// Loads the kernel half and opens a clock on every thread of the target: list the threads, open
+/// Memory for bins of what is mapped while we run: a part of what is in use, and no less.
+const SPARE_PART: u64 = 4;
+const LEAST_SPARE_BYTES: u64 = 4 << 20;
+
+/// Memory for bins of a command, whose text is not known before it runs.
+const COMMAND_SPARE_BYTES: u64 = 32 << 20;
+
+/// Whom the options name, as far as they can be found.
+#[derive(Default)]
+struct Found {
+    processes: Vec<Process>,
+    cgroup: Option<Cgroup>,
+}
+
+impl Found {
+    fn find(target: &Target) -> Result<Self, StartError> {
+        let mut found = Self::default();
+        match target {
+            Target::Processes(tgids) => {
+                for &tgid in tgids {
+                    found.processes.push(Process::find(tgid)?);
+                }
+            }
+            Target::Command(tgid) => found.processes.push(Process::find(*tgid)?),
+            Target::Thread(tid) => found.processes.push(Process::of_thread(*tid)?),
+            Target::Cgroup(path) => found.cgroup = Some(Cgroup::find(path.as_os_str())?),
+            Target::Matching(_) | Target::Everything => {}
+        }
+        Ok(found)
+    }
+
+    fn tgids(&self) -> Vec<u32> {
+        let processes = self.processes.iter();
+        processes.map(|process| process.tgid().get()).collect()
+    }
+
+    fn subject(&self, target: &Target) -> Subject {
+        let name = || {
+            let first = self.processes.first();
+            first.map_or_else(String::new, |process| process.name().to_owned())
+        };
+        match target {
+            Target::Processes(_) => Subject::Processes(
+                self.processes
+                    .iter()
+                    .map(|process| (process.tgid(), process.name().to_owned()))
+                    .collect(),
+            ),
+            Target::Command(tgid) => Subject::Command(*tgid, name()),
+            Target::Thread(tid) => Subject::Thread(
+                *tid,
+                fs::read_to_string(format!("/proc/{tid}/comm"))
+                    .map_or_else(|_| name(), |name| name.trim_end().to_owned()),
+            ),
+            Target::Cgroup(path) => Subject::Cgroup(
+                self.cgroup
+                    .as_ref()
+                    .map_or_else(|| path.clone(), |cgroup| cgroup.path().to_owned()),
+            ),
+            Target::Matching(selector) => Subject::Matching(selector.clone()),
+            Target::Everything => Subject::Everything,
+        }
+    }
+}
+
+impl Session {
+    /// Finds the target, lays out its regions, loads the kernel half and attaches the clock to
+    /// every thread.
+    ///
+    /// # Errors
+    ///
+    /// If privileges are missing, the target cannot be profiled, or the kernel refuses.
+    pub fn attach(options: &Options) -> Result<Self, StartError> {
+        // What is wrong for everybody comes before what is wrong for this user.
+        check_rate(options.rate)?;
+        raise_descriptor_limit();
+        let namespace = PidNamespace::own().map_err(StartError::PidNamespace)?;
+        let mut found = Found::find(&options.target)?;
+        check_privileges()?;
+        let _until_attached = WarmUp::begin(options.rate);
+
+        let mut notes = Vec::new();
+        // Before anything is looked at: what changes after the look is written down.
+        let side_band = match SideBand::open() {
+            Ok(side_band) => Some(side_band),
+            Err(error) => {
+                notes.push(Note::NoSideBand {
+                    reason: chain(&error),
+                });
+                None
+            }
+        };
+        let mut objects = Objects::default();
+        let mut known = Looks {
+            history: History::default(),
+            threads: ThreadBook::new(options.split == Split::ByThread),
+        };
+        let tgids = found.tgids();
+        let is_command = matches!(options.target, Target::Command(_));
+        let mut images = Vec::new();
+        let mut mapped = Vec::new();
+        for &tgid in &tgids {
+            let image = ImageWatch::new(tgid);
+            // What a command has before it runs is ours.
+            if !is_command {
+                let mappings = target::read_mappings(tgid).unwrap_or_else(|error| {
+                    notes.push(Note::NoMappings {
+                        reason: error.to_string(),
+                    });
+                    Vec::new()
+                });
+                known.look(tgid, mappings.clone(), &mut objects);
+                mapped.push((tgid, mappings, image.executable()));
+            }
+            images.push((tgid, image));
+        }
+        let everybody = tgids.is_empty();
+        if everybody {
+            known.look_at_everybody(&mut objects);
+        }
+
+        let (layout, dense) = lay_out(options, &mapped, &tgids, &mut objects, &mut notes)?;
+        let rules = layout.dialect().rules();
+        let follows = options.follow && rules.fork == Fork::Continues;
+        let only = match &tgids[..] {
+            [tgid] if !follows && !is_command => *tgid,
+            _ => 0,
+        };
+        let plan = LoadPlan {
+            settings: Settings {
+                pid_namespace_device: namespace.device,
+                pid_namespace_inode: namespace.inode,
+                only_tgid: only,
+                bins: layout.bins(),
+                charge: 0,
+                dialect: layout.dialect() as u32,
+                task_shift: match options.split {
+                    Split::ByThread => Settings::BY_THREAD,
+                    Split::Summed | Split::ByProcess => Settings::BY_PROCESS,
+                },
+                unused: 0,
+            },
+            wanted: options.mode,
+            regions: layout.regions(),
+            room: if dense.is_empty() {
+                0
+            } else {
+                profil_common::limits::MAX_REGIONS as usize
+            },
+            strays: options.strays,
+            log: options.kernel_log,
+        };
+        let subject = found.subject(&options.target);
+        let cgroup = found.cgroup.take().map(Cgroup::into_dir);
+        let Started {
+            mut kernel,
+            clock,
+            picks,
+        } = start_clock(options, &plan, &tgids, cgroup)?;
+        if clock.follows() == Follows::Cpus
+            && options.clock == ClockScope::Task
+            && !options.target.is_whole_machine()
+        {
+            notes.push(Note::CpuClock);
+        }
+        let selection = match &options.target {
+            Target::Matching(selector) => Selection::new(selector)?,
+            _ if follows && clock.follows() == Follows::Tasks => Selection::default(),
+            _ => Selection::of(&tgids),
+        };
+        let mut ledger = Ledger::new(options.split, selection);
+        for process in &found.processes {
+            ledger.add_target(process.tgid().get(), process.name());
+        }
+        let drain = Drain::new(kernel.take_counters()?);
+        Ok(Self {
+            subject,
+            family: if everybody {
+                Family::everybody()
+            } else {
+                Family::of(tgids)
+            },
+            watched: Watched::new(found.processes),
+            thread: match options.target {
+                Target::Thread(tid) => Some(tid),
+                _ => None,
+            },
+            is_command,
+            commanded: false,
+            dense,
+            side_band,
+            images,
+            history: known.history,
+            threads: known.threads,
+            objects,
+            layout,
+            drawn: true,
+            ledger,
+            kernel,
+            drain,
+            clock,
+            picks,
+            rate: options.rate,
+            jitter: options.jitter,
+            drain_interval: options.drain_interval,
+            looked_ns: 0,
+            taken_ns: 0,
+            notes,
+            meter: Meter::default(),
+            ended: false,
+            paused: watch::Sender::new(false),
+            snapshots: watch::Sender::new(None),
+        })
+    }
+}
+
+/// What is known of processes before the first tick.
+struct Looks {
+    history: History,
+    threads: ThreadBook,
+}
+
+impl Looks {
+    /// A process that is there, and has been since before we came.
+    fn look(&mut self, tgid: u32, mappings: Vec<Mapping>, objects: &mut Objects) {
+        const BEFORE: u64 = 0;
+        self.history
+            .observed(tgid, (BEFORE, BEFORE), mappings, objects);
+        if let Ok(name) = fs::read(format!("/proc/{tgid}/comm")) {
+            let name = String::from_utf8_lossy(&name);
+            self.history
+                .named(tgid, BEFORE, name.trim_end_matches('\n'));
+        }
+        self.threads.observe(tgid);
+    }
+
+    /// All processes that there are. One that ends meanwhile is left out: the side-band knows.
+    fn look_at_everybody(&mut self, objects: &mut Objects) {
+        let Ok(entries) = fs::read_dir("/proc") else {
+            return;
+        };
+        for entry in entries.flatten() {
+            let number = entry.file_name();
+            let Some(tgid) = number.to_str().and_then(|name| name.parse().ok()) else {
+                continue;
+            };
+            if let Ok(mappings) = target::read_mappings(tgid) {
+                self.look(tgid, mappings, objects);
+            }
+        }
+    }
+}
+
+/// Draws the regions, and names the processes whose mappings they follow.
+fn lay_out(
+    options: &Options,
+    mapped: &[(u32, Vec<Mapping>, Option<u64>)],
+    tgids: &[u32],
+    objects: &mut Objects,
+    notes: &mut Vec<Note>,
+) -> Result<(Plan, Vec<u32>), StartError> {
+    let budget = options.bins_bytes;
+    if !options.regions.is_empty() {
+        let Some((tgid, mappings, executable)) = mapped.first() else {
+            return Err(StartError::RegionsOfMany);
+        };
+        if mapped.len() > 1 {
+            return Err(StartError::RegionsOfMany);
+        }
+        let explicit = Explicit::plan(
+            *tgid,
+            (mappings, *executable),
+            (&options.regions, options.dialect),
+            budget,
+            objects,
+        )?;
+        return Ok((Plan::Asked(explicit), Vec::new()));
+    }
+    let nothing = Vec::new();
+    // A region tells processes apart, but not threads; and the kernel's is one for all.
+    if options.mode == Wanted::Kernel {
+        let kernel = match kernel_text() {
+            Ok(text) if options.split == Split::Summed => vec![text],
+            Ok(_) => Vec::new(),
+            Err(reason) => {
+                notes.push(Note::NoKernelSymbols { reason });
+                Vec::new()
+            }
+        };
+        let layout = Layout::plan(Region::OF_KERNEL, &kernel, None, budget, objects)?;
+        return Ok((Plan::Mappings(layout), nothing));
+    }
+    if options.mode == Wanted::Split
+        && let Err(reason) = kernel_text()
+    {
+        notes.push(Note::NoKernelSymbols { reason });
+    }
+    if tgids.is_empty() || options.split == Split::ByThread {
+        return Ok((Plan::Mappings(Layout::default()), nothing));
+    }
+    let processes: Vec<_> = mapped
+        .iter()
+        .map(|(tgid, mappings, executable)| (*tgid, &mappings[..], *executable))
+        .collect();
+    let mut layout = Layout::plan_all(&processes, budget, objects)?;
+    let used = u64::from(layout.bins()) * target::BYTES_PER_BIN;
+    let wanted = if mapped.is_empty() {
+        COMMAND_SPARE_BYTES
+    } else {
+        (used / SPARE_PART).max(LEAST_SPARE_BYTES)
+    };
+    layout.keep_spare(wanted.min(budget.saturating_sub(used)));
+    Ok((Plan::Mappings(layout), tgids.to_vec()))
+}
+
+/// A kernel half and a clock that runs it.
+struct Started {
+    kernel: KernelHalf,
+    clock: Clock,
+    /// Whether the clock ticks for everybody and the kernel half picks one process's ticks.
+    picks: bool,
+}
+
+/// Loads the kernel half and opens a clock on every thread of the targets: list the threads, open
 /// their events, list again. A thread that is new in the second list either inherited an event or
 /// was started by one that had none yet, and nobody can tell which: to open one more could count
 /// it twice. So everything is closed and tried again; and if the process never holds still,
 /// or has more threads than we may open files, the clock follows the CPUs.
-pub(super) fn start_clock(
+fn start_clock(
     options: &Options,
     plan: &LoadPlan<'_>,
-) -> Result<(KernelHalf, Clock), StartError> {
+    tgids: &[u32],
+    cgroup: Option<OwnedFd>,
+) -> Result<Started, StartError> {
     const TRIES: usize = 50;
 
-    let tgid = options.target;
-    if options.clock == ClockScope::Cpu {
-        return start_cpu_clock(options, plan);
+    if cgroup.is_some() || tgids.is_empty() || options.clock == ClockScope::Cpu {
+        return start_cpu_clock(options, plan, tgids, cgroup);
     }
     let kernel = KernelHalf::load(plan)?;
-    let threads = || {
-        target::list_threads(tgid).map_err(|source| match source.raw_os_error() {
-            Some(libc::ENOENT | libc::ESRCH) => StartError::Ended(tgid),
-            _ => StartError::Threads { tgid, source },
-        })
+    let one = match options.target {
+        Target::Thread(tid) => Some((tid, Whom::Alone)),
+        Target::Command(tgid) => Some((tgid, Whom::FromExec)),
+        _ => None,
     };
+    if let Some((tid, whom)) = one {
+        let clock = Clock::following_tasks(&[tid.get()], whom, beat(options), kernel.program())?;
+        return Ok(Started {
+            kernel,
+            clock,
+            picks: false,
+        });
+    }
     for _ in 0..TRIES {
-        let before = threads()?;
-        match Clock::following_tasks(&before, beat(options), kernel.program()) {
-            Ok(clock) if clock.len() == 0 => return Err(StartError::Ended(tgid)),
+        let before = threads_of(tgids)?;
+        match Clock::following_tasks(&before, Whom::WithChildren, beat(options), kernel.program()) {
+            Ok(clock) if clock.len() == 0 => return Err(ended(tgids)),
             Ok(clock) => {
-                if target::threads_settled(&before, &threads()?) {
-                    return Ok((kernel, clock));
+                if target::threads_settled(&before, &threads_of(tgids)?) {
+                    return Ok(Started {
+                        kernel,
+                        clock,
+                        picks: false,
+                    });
                 }
             }
             Err(error) if error.is_out_of_descriptors() => break,
@@ -45,7 +391,29 @@ pub(super) fn start_clock(
     }
     // Before the other is loaded: their memory would be twice what was asked for.
     drop(kernel);
-    start_cpu_clock(options, plan)
+    start_cpu_clock(options, plan, tgids, None)
+}
+
+/// The threads of all targets, in ascending order. Of several, some may have ended.
+fn threads_of(tgids: &[u32]) -> Result<Vec<u32>, StartError> {
+    let mut threads = Vec::new();
+    for tgid in tgids.iter().filter_map(|&tgid| Tgid::new(tgid)) {
+        match target::list_threads(tgid) {
+            Ok(listed) => threads.extend(listed),
+            Err(source) => match source.raw_os_error() {
+                Some(libc::ENOENT | libc::ESRCH) if tgids.len() > 1 => {}
+                Some(libc::ENOENT | libc::ESRCH) => return Err(StartError::Ended(tgid)),
+                _ => return Err(StartError::Threads { tgid, source }),
+            },
+        }
+    }
+    threads.sort_unstable();
+    Ok(threads)
+}
+
+fn ended(tgids: &[u32]) -> StartError {
+    let first = tgids.first().and_then(|&tgid| Tgid::new(tgid));
+    first.map_or(StartError::RegionsOfMany, StartError::Ended)
 }
 
 /// The periods of the clock.
@@ -57,26 +425,48 @@ fn beat(options: &Options) -> Beat {
     }
 }
 
-/// A clock that ticks for every process, and a kernel half that chooses the target's ticks.
+/// A clock that ticks for every process, or for those of a cgroup; and a kernel half that chooses
+/// the target's ticks, if it is one.
 fn start_cpu_clock(
     options: &Options,
     plan: &LoadPlan<'_>,
-) -> Result<(KernelHalf, Clock), StartError> {
+    tgids: &[u32],
+    cgroup: Option<OwnedFd>,
+) -> Result<Started, StartError> {
+    let only = match tgids {
+        [tgid] => *tgid,
+        _ => 0,
+    };
     let settings = Settings {
-        only_tgid: options.target.get(),
+        only_tgid: only,
         ..plan.settings
     };
     let kernel = KernelHalf::load(&LoadPlan { settings, ..*plan })?;
-    let clock = Clock::following_cpus(beat(options), kernel.program())?;
-    Ok((kernel, clock))
+    let clock = Clock::following_cpus(cgroup, beat(options), kernel.program())?;
+    Ok(Started {
+        kernel,
+        clock,
+        picks: only != 0,
+    })
 }
 
 /// One event a thread (or four, of a jittered clock) needs as many descriptors, and every object stays open.
-pub(super) fn raise_descriptor_limit() {
+fn raise_descriptor_limit() {
     use rustix::process::{Resource, getrlimit, setrlimit};
 
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     // If this is refused, the clock follows CPUs where the limit is too low.
     let _ = setrlimit(Resource::Nofile, limit);
+}
+
+/// An error and what it follows from, in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text += &format!(": {error}");
+        source = error.source();
+    }
+    text
 }

@@ -2,9 +2,11 @@
 
 mod alarm;
 mod attach;
+mod follow;
 mod meter;
 mod snapshot;
 mod ticks;
+mod watched;
 
 use std::{
     future::Future,
@@ -13,27 +15,26 @@ use std::{
     time::{Duration, Instant},
 };
 
-use profil_common::{Exec, Fork, Settings};
+use rustix::time::{ClockId, clock_gettime};
 use tokio::{
-    io::{Interest, unix::AsyncFd},
     sync::watch,
     time::{Interval, MissedTickBehavior},
 };
 
 use crate::{
     drain::Drain,
-    error::{RunError, StartError},
-    kernel::{Clock, Follows, KernelHalf, LoadPlan, PidNamespace, WarmUp},
-    options::{ClockScope, Options, Rate},
-    preflight::{check_privileges, check_rate},
-    profile::{Note, ObjectId, Profile},
+    error::RunError,
+    kernel::{Clock, Follows, KernelHalf, SideBand, Strays, wait_for_ticks_under_way},
+    options::{Rate, Tgid},
+    profile::{Note, Profile, Subject},
     target::{
-        self, Explicit, ImageWatch, Layout, ObjectFile, Objects, Outline, Plan, Process, StrayBook,
+        self, History, ImageWatch, Known, Ledger, ObjectFile, Objects, Outline, Plan, ThreadBook,
     },
 };
 use alarm::Alarm;
-use attach::{raise_descriptor_limit, start_clock};
+use follow::Family;
 use meter::Meter;
+use watched::Watched;
 
 /// How often exec is looked for.
 const GLANCE_INTERVAL: Duration = Duration::from_millis(250);
@@ -45,21 +46,54 @@ const UNSEEN_SLACK_NS: u64 = 100_000_000;
 /// The latest state of a running session, or `None` before the first drain.
 pub type Snapshot = Option<Arc<Taken>>;
 
+/// How long a tick can be under way at most, where the kernel cannot tell.
+const GRACE: Duration = Duration::from_millis(50);
+
+/// How soon the side-band is read again where nothing in it was about the targets: on a machine
+/// that starts programs all day we would be woken all the time.
+const PATIENCE: Duration = Duration::from_millis(10);
+
+/// The table of strays is emptied more often from this part of it on, up to this often.
+const FULL: u32 = 4;
+const HASTE: Duration = Duration::from_millis(50);
+
 /// A session that is attached and ready; the clock is off until [`Session::run`].
 ///
 /// Dropping it, or the end of this process however it comes, detaches everything.
 pub struct Session {
-    process: Process,
-    image: ImageWatch,
+    subject: Subject,
+    watched: Watched,
+    /// The thread that is followed alone.
+    thread: Option<Tgid>,
+    /// Whether the target is a command that waits to be released, and whether it runs by now.
+    is_command: bool,
+    commanded: bool,
+    /// Processes whose mappings have regions.
+    dense: Vec<u32>,
+    side_band: Option<SideBand>,
+    /// Whose side-band records are wanted.
+    family: Family,
+    /// What tells of exec where there is no side-band.
+    images: Vec<(u32, ImageWatch)>,
+    history: History,
+    threads: ThreadBook,
     objects: Objects,
     layout: Plan,
-    strays: StrayBook,
+    /// Whether the kernel half has the regions of the layout.
+    drawn: bool,
+    ledger: Ledger,
     kernel: KernelHalf,
     drain: Drain,
     clock: Clock,
+    /// Whether the clock ticks for everybody, and the target's ticks are picked out by the kernel
+    /// half.
+    picks: bool,
     rate: Rate,
     jitter: bool,
     drain_interval: Duration,
+    /// When mappings were last looked at, and when strays were last taken.
+    looked_ns: u64,
+    taken_ns: u64,
     notes: Vec<Note>,
     /// The time that the clock was on, by the target's own account as well: a clock that follows
     /// CPUs cannot tell what was due.
@@ -107,94 +141,17 @@ fn every(period: Duration) -> Interval {
     interval
 }
 
+/// The time of `CLOCK_MONOTONIC`, in nanoseconds.
+fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    let now = Duration::new(now.tv_sec.cast_unsigned(), now.tv_nsec as u32);
+    now.as_nanos() as u64
+}
+
 impl Session {
-    /// Finds the target, lays out its regions, loads the kernel half and attaches the clock to
-    /// every thread.
-    ///
-    /// # Errors
-    ///
-    /// If privileges are missing, the target cannot be profiled, or the kernel refuses.
-    pub fn attach(options: &Options) -> Result<Self, StartError> {
-        // What is wrong for everybody comes before what is wrong for this user.
-        check_rate(options.rate)?;
-        raise_descriptor_limit();
-        let namespace = PidNamespace::own().map_err(StartError::PidNamespace)?;
-        let process = Process::find(options.target)?;
-        check_privileges()?;
-        let _until_attached = WarmUp::begin(options.rate);
-        let tgid = options.target.get();
-
-        let mut notes = Vec::new();
-        let image = ImageWatch::new(tgid);
-        let mappings = target::read_mappings(tgid).unwrap_or_else(|error| {
-            notes.push(Note::NoMappings {
-                reason: error.to_string(),
-            });
-            Vec::new()
-        });
-        let mut objects = Objects::default();
-        let layout = if options.regions.is_empty() {
-            Plan::Mappings(Layout::plan(
-                tgid,
-                &mappings,
-                image.executable(),
-                options.bins_bytes,
-                &mut objects,
-            )?)
-        } else {
-            Plan::Asked(Explicit::plan(
-                tgid,
-                (&mappings, image.executable()),
-                (&options.regions, options.dialect),
-                options.bins_bytes,
-                &mut objects,
-            )?)
-        };
-        let rules = layout.dialect().rules();
-        let follows = options.follow && rules.fork == Fork::Continues;
-
-        let plan = LoadPlan {
-            settings: Settings {
-                pid_namespace_device: namespace.device,
-                pid_namespace_inode: namespace.inode,
-                only_tgid: if follows { 0 } else { tgid },
-                bins: layout.bins(),
-                charge: 0,
-                dialect: layout.dialect() as u32,
-            },
-            wanted: options.mode,
-            regions: layout.regions(),
-            strays: options.strays,
-            log: options.kernel_log,
-        };
-        let (mut kernel, clock) = start_clock(options, &plan)?;
-        if clock.follows() == Follows::Cpus && options.clock == ClockScope::Task {
-            notes.push(Note::CpuClock);
-        }
-        let drain = Drain::new(kernel.take_counters()?);
-        Ok(Self {
-            process,
-            image,
-            objects,
-            layout,
-            strays: StrayBook::new(mappings),
-            kernel,
-            drain,
-            clock,
-            rate: options.rate,
-            jitter: options.jitter,
-            drain_interval: options.drain_interval,
-            notes,
-            meter: Meter::default(),
-            ended: false,
-            paused: watch::Sender::new(false),
-            snapshots: watch::Sender::new(None),
-        })
-    }
-
-    /// The name of the target. Untrusted: escape it before display.
-    pub fn target_name(&self) -> &str {
-        self.process.name()
+    /// Whom the session is of.
+    pub const fn subject(&self) -> &Subject {
+        &self.subject
     }
 
     /// What the numbers of the regions that were asked for mean, in the order in which the dialect
@@ -221,34 +178,35 @@ impl Session {
     }
 
     /// Switches the clock on, reads the buffer now and then, and stops when the target ends or
-    /// `stop` completes.
+    /// `stop` completes. The clock of a command is switched on by its exec.
     ///
     /// # Errors
     ///
     /// If the kernel refuses what it had allowed before.
     pub async fn run(mut self, stop: impl Future<Output = ()>) -> Result<Taken, RunError> {
         let mut stop = pin!(stop);
-        let pidfd = rustix::io::dup(&self.process).map_err(|errno| RunError::Wait(errno.into()))?;
-        // SAFETY: an `OwnedFd` is the same open descriptor for as long as it lives.
-        let ended = unsafe { AsyncFd::register_with_interest(pidfd, Interest::READABLE) }
-            .map_err(|error| RunError::Wait(error.into()))?;
-        let mut drain = every(self.drain_interval);
+        let mut ended = pin!(self.watched.ended().map_err(RunError::Wait)?);
+        let mut drain = Alarm::default();
+        drain.set(Some(self.drain_interval));
         let mut glance = every(GLANCE_INTERVAL);
 
         let mut shift = Alarm::default();
         shift.set(self.clock.next_shift());
+        let mut patience = Alarm::default();
+        let mut impatient = true;
 
         let mut paused = self.paused.subscribe();
-        if !*paused.borrow_and_update() {
+        if *paused.borrow_and_update() {
+            self.clock.disable()?;
+        } else {
             self.switch_on()?;
         }
         loop {
             tokio::select! {
                 biased;
                 () = &mut stop => break,
-                ready = ended.readable() => {
-                    // Ready once is ready for ever: the process has ended.
-                    let _ = ready.map_err(RunError::Wait)?;
+                result = &mut ended => {
+                    result.map_err(RunError::Wait)?;
                     break;
                 }
                 // We hold the other end ourselves.
@@ -261,6 +219,14 @@ impl Session {
                     }
                     self.publish()?;
                 }
+                ready = news(&mut self.side_band), if impatient => {
+                    ready.map_err(RunError::Wait)?;
+                    if !self.follow()? {
+                        impatient = false;
+                        patience.set(Some(PATIENCE));
+                    }
+                }
+                () = patience.rings(), if !impatient => impatient = true,
                 () = shift.rings() => {
                     if self.meter.is_running() {
                         self.clock.shift()?;
@@ -268,9 +234,10 @@ impl Session {
                     shift.set(self.clock.next_shift());
                 }
                 _ = glance.tick() => self.glance()?,
-                _ = drain.tick() => {
-                    self.look()?;
+                () = drain.rings() => {
+                    self.collect().await?;
                     self.publish()?;
+                    drain.set(Some(self.pause_between_drains()));
                 }
             }
             if self.ended {
@@ -280,112 +247,92 @@ impl Session {
         if self.meter.is_running() {
             self.switch_off()?;
         }
-        self.look()?;
         // Nothing ticks any more: what is read now is all there is.
-        self.drain.read_all()?;
-        self.follow_mappings()?;
+        let strays = self.drain.read_all()?;
+        self.enter(&strays)?;
         self.taken()
     }
 
     fn switch_on(&mut self) -> Result<(), RunError> {
-        let cpu_ns = self.process.cpu_time_ns().unwrap_or(0);
-        self.clock.enable()?;
+        let cpu_ns = self.cpu_time_ns();
+        // It waits for exec if it is on before it was ever switched.
+        if !self.clock.is_on() {
+            self.clock.enable()?;
+        }
         self.meter.start(Instant::now(), cpu_ns);
         Ok(())
+    }
+
+    /// CPU time that was used so far by whom the clock ticks for, by their own account.
+    fn cpu_time_ns(&mut self) -> u64 {
+        if self.clock.follows() == Follows::Cpus && !self.picks {
+            return target::busy_ns().unwrap_or(0);
+        }
+        self.watched.cpu_time_ns()
     }
 
     /// Nothing ticks any more when this returns.
     fn switch_off(&mut self) -> Result<(), RunError> {
         self.clock.disable()?;
-        self.meter.stop(Instant::now(), self.process.cpu_time_ns());
+        let cpu_ns = self.cpu_time_ns();
+        self.meter.stop(Instant::now(), Some(cpu_ns));
         Ok(())
     }
 
-    /// Notices exec. Much cheaper than a look at the counters, and so done more often: until it
-    /// is noticed, ticks of the new program may be charged to the old one.
-    fn glance(&mut self) -> Result<(), RunError> {
-        if !self.ended && self.image.changed() {
-            self.exec()?;
-        }
-        Ok(())
-    }
-
-    /// Reads what was counted, retires regions whose text has gone, and finds homes for strays
-    /// while they still can be found.
-    fn look(&mut self) -> Result<(), RunError> {
+    /// Reads what was counted, and finds homes for strays while they still can be found.
+    async fn collect(&mut self) -> Result<(), RunError> {
         self.glance()?;
-        let before = self.drain.last().tally;
-        if self.drain.read()?.tally != before {
-            self.follow_mappings()?;
+        self.clock.follow_cpus()?;
+        if self.drain.turn()? {
+            ticks_under_way_are_done().await;
+            let strays = self.drain.read()?;
+            self.enter(&strays)?;
         }
-        self.meter.read(self.process.cpu_time_ns());
+        let cpu_ns = self.cpu_time_ns();
+        self.meter.read(Some(cpu_ns));
         self.kernel.flush_log();
-        Ok(())
-    }
-
-    /// What the target has unmapped means nothing any more, and what it has mapped meanwhile is
-    /// home to strays.
-    fn follow_mappings(&mut self) -> Result<(), RunError> {
-        let tgid = self.process.tgid().get();
-        let mappings = target::read_mappings(tgid);
-        if let Ok(today) = &mappings
-            && !today.is_empty()
-        {
-            let gone = self.layout.retire_missing(today);
-            self.retire(&gone)?;
-        }
-        let strays = &self.drain.last().strays;
-        self.strays
-            .settle(strays, (tgid, &mappings), &mut self.objects);
-        Ok(())
-    }
-
-    fn retire(&mut self, gone: &[(usize, ObjectId)]) -> Result<(), RunError> {
-        let indices: Vec<_> = gone.iter().map(|&(index, _)| index).collect();
-        self.kernel.retire_regions(&indices)?;
-        for &(_, object) in gone {
-            let note = Note::Unmapped {
-                object,
-                uncertain: self.drain_interval,
-            };
-            if !self.notes.contains(&note) {
-                self.notes.push(note);
-            }
+        // A thread alone has no descriptor that tells of its end on every kernel.
+        if let (Some(tid), Some(tgid)) = (self.thread, self.watched.only()) {
+            self.ended |= !target::has_thread(tgid, tid.get());
         }
         Ok(())
     }
 
-    /// The target runs another program: the regions mean nothing any more. Ticks go on as
-    /// strays, which are named by the mappings of today.
-    fn exec(&mut self) -> Result<(), RunError> {
-        let dialect = self.layout.dialect();
-        if dialect.rules().exec != Exec::Follows {
-            self.ended = true;
-            self.notes.push(Note::EndedByExec { dialect });
-            return Ok(());
+    /// Enters strays into the ledger, by all that is known of processes until now.
+    fn enter(&mut self, strays: &Strays) -> Result<(), RunError> {
+        self.follow()?;
+        for tgid in self.watched.tgids() {
+            self.look_at(tgid)?;
         }
-        let gone = self.layout.retire_missing(&[]);
-        let indices: Vec<_> = gone.into_iter().map(|(index, _)| index).collect();
-        self.kernel.retire_regions(&indices)?;
-        // What was counted until now is of the old program, but for the time since the last glance.
-        self.drain.read()?;
-        let tgid = self.process.tgid().get();
-        let before = Ok(self.strays.known().to_vec());
-        self.strays.settle(
-            &self.drain.last().strays,
-            (tgid, &before),
-            &mut self.objects,
-        );
-        // Now, and not only at the next drain: the new program may not live until then.
-        let mappings = target::read_mappings(tgid);
-        self.strays.restart(mappings.unwrap_or_default());
-        let note = Note::Exec {
-            uncertain: GLANCE_INTERVAL,
+        let now = now_ns();
+        let mut known = Known {
+            history: &mut self.history,
+            threads: &self.threads,
+            objects: &mut self.objects,
         };
-        if !self.notes.contains(&note) {
-            self.notes.push(note);
+        self.ledger.enter(strays, now, &mut known);
+        // Of what had ended at the last drain, nothing is left in the table.
+        self.history.forget_ended(self.taken_ns);
+        self.taken_ns = now;
+        self.looked_ns = now;
+        if let Some(side_band) = &mut self.side_band
+            && let Err(error) = side_band.follow_cpus()
+        {
+            log::warn!("{error}");
         }
         Ok(())
+    }
+
+    /// Shorter than was asked for, where the table of strays would fill.
+    fn pause_between_drains(&self) -> Duration {
+        let (found, capacity) = self.drain.last_fill();
+        let mut pause = self.drain_interval;
+        let mut found = u64::from(found);
+        while found > u64::from(capacity / FULL) && pause > HASTE {
+            pause /= 2;
+            found /= 2;
+        }
+        pause
     }
 
     fn publish(&self) -> Result<(), RunError> {
@@ -393,5 +340,22 @@ impl Session {
             self.snapshots.send_replace(Some(Arc::new(self.taken()?)));
         }
         Ok(())
+    }
+}
+
+/// Completes when the side-band has news; never, if there is none.
+async fn news(side_band: &mut Option<SideBand>) -> std::io::Result<()> {
+    match side_band {
+        Some(side_band) => side_band.ready().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Completes when every tick that was under way is done.
+async fn ticks_under_way_are_done() {
+    // It waits in the kernel, and others have work to do meanwhile.
+    let waited = tokio::task::spawn_blocking(wait_for_ticks_under_way).await;
+    if !matches!(waited, Ok(Ok(()))) {
+        tokio::time::sleep(GRACE).await;
     }
 }

@@ -6,6 +6,7 @@
 mod demangle;
 mod extents;
 mod functions;
+mod kernel;
 mod sections;
 mod ticks;
 
@@ -58,6 +59,8 @@ pub enum WhyUnnamed {
     TablesUnreadable,
     /// The end of the run was asked for a second time before names were looked up.
     NotLookedUp,
+    /// The kernel does not show where its functions are.
+    KernelHidden,
     /// The code was generated: it belongs to no file.
     Generated,
     /// The address is in no object.
@@ -73,6 +76,7 @@ impl fmt::Display for WhyUnnamed {
             Self::FileChanged => f.write_str("file changed since"),
             Self::TablesUnreadable => f.write_str("symbol tables not readable"),
             Self::NotLookedUp => f.write_str("not looked up"),
+            Self::KernelHidden => f.write_str("kernel symbols hidden"),
             Self::Generated => f.write_str("generated code"),
             Self::Nowhere(reason) => reason.fmt(f),
         }
@@ -143,6 +147,7 @@ impl Symbolizer {
                 ..
             }
             | ObjectKind::Vdso => {}
+            ObjectKind::Kernel => return kernel::names(&self.blazesym, addresses),
             ObjectKind::Anonymous => return all(WhyUnnamed::Generated),
             ObjectKind::Nowhere(reason) => return all(WhyUnnamed::Nowhere(*reason)),
         }

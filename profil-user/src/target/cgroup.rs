@@ -6,17 +6,13 @@ mod tree;
 
 use std::{
     ffi::OsStr,
-    fmt, fs,
-    io::{self, Read as _},
-    os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd},
+    fmt, fs, io,
+    os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd},
     os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
 };
 
-use rustix::{
-    fs::{Mode, OFlags, fstatfs, openat},
-    io::Errno,
-};
+use rustix::fs::fstatfs;
 
 use container::Prefix;
 use mounts::Mount;
@@ -30,7 +26,7 @@ pub(crate) struct Cgroup {
 
 /// Why a control group cannot be had.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum CgroupError {
+pub enum CgroupError {
     /// The mounts cannot be read.
     #[error("cannot read which control groups are mounted")]
     Mounts(#[source] io::Error),
@@ -77,7 +73,7 @@ pub(crate) enum CgroupError {
 
 /// Control groups to choose from, shown in one line.
 #[derive(Debug)]
-pub(crate) struct Candidates(Vec<PathBuf>);
+pub struct Candidates(Vec<PathBuf>);
 
 impl fmt::Display for Candidates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -114,48 +110,14 @@ impl Cgroup {
         .find(Path::new(asked))
     }
 
+    /// Its directory, for whoever wants its processes and nothing else.
+    pub(crate) fn into_dir(self) -> OwnedFd {
+        self.dir
+    }
+
     /// Where it is in the file system. Others choose its name: escape before display.
     pub(crate) fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// The processes that are in it or in one of those below it now, in the order of their numbers.
-    /// None if it was removed. Processes that have no number in our PID namespace are left out.
-    ///
-    /// # Errors
-    ///
-    /// If its list cannot be read; `EOPNOTSUPP` if it is a threaded one, which has threads and no
-    /// processes. If there are more below it than are looked at.
-    pub(crate) fn members(&self) -> io::Result<Vec<u32>> {
-        let mut members = Vec::new();
-        match read_processes(self.dir.as_fd(), &mut members) {
-            Err(errno) if has_gone(errno) => return Ok(members),
-            read => read?,
-        }
-        let walked = tree::walk(self.dir.as_fd(), |dir, _| {
-            match read_processes(dir, &mut members) {
-                // What is threaded has its processes in the list of one above it.
-                Err(errno) if has_gone(errno) || errno == Errno::OPNOTSUPP => {}
-                read => read?,
-            }
-            Ok(tree::Then::Below)
-        })?;
-        if !walked.complete {
-            let directories = walked.directories;
-            return Err(io::Error::other(format!(
-                "there are more than {directories} control groups in it"
-            )));
-        }
-        members.sort_unstable();
-        members.dedup();
-        Ok(members)
-    }
-}
-
-impl AsFd for Cgroup {
-    /// Its directory, as perf_event_open(2) and bpf(2) want it.
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.dir.as_fd()
     }
 }
 
@@ -214,7 +176,7 @@ impl Finder {
                 source,
             };
             let mut found = Vec::new();
-            let walked = tree::walk(root.as_fd(), |_, path| {
+            let walked = tree::walk(root.dir.as_fd(), |_, path| {
                 Ok(if prefix.is_of(path) {
                     found.push(mount.point.join(path));
                     // What is below is in the same container.
@@ -277,28 +239,6 @@ fn is_cgroup_file_system(dir: BorrowedFd<'_>) -> io::Result<bool> {
     // Numbers of four bytes, of which some architectures' statfs(2) makes wider ones.
     let kind = fstatfs(dir)?.f_type as u64;
     Ok(kind == libc::CGROUP2_SUPER_MAGIC as u64 || kind == libc::CGROUP_SUPER_MAGIC as u64)
-}
-
-/// Whether this is said of a control group that was removed.
-fn has_gone(errno: Errno) -> bool {
-    errno == Errno::NOENT || errno == Errno::NODEV
-}
-
-/// Appends the processes of one control group.
-fn read_processes(dir: BorrowedFd<'_>, members: &mut Vec<u32>) -> Result<(), Errno> {
-    /// More than the numbers of all processes that a machine can have (`PID_MAX_LIMIT`).
-    const MAX_BYTES: u64 = (1 << 22) * "4194304\n".len() as u64;
-
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let list = openat(dir, "cgroup.procs", flags, Mode::empty())?;
-    let mut text = String::new();
-    fs::File::from(list)
-        .take(MAX_BYTES)
-        .read_to_string(&mut text)
-        .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-    let numbers = text.lines().filter_map(|line| line.parse().ok());
-    members.extend(numbers.filter(|&number: &u32| number != 0));
-    Ok(())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ pub(crate) struct Glob(Vec<Token>);
 
 /// Why a pattern is none.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-pub(crate) enum GlobError {
+pub enum GlobError {
     /// A set has no end.
     #[error("a `[` has no `]`; write `\\[` for the character itself")]
     OpenSet,

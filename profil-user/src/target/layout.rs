@@ -17,20 +17,29 @@ pub(crate) const BYTES_PER_BIN: u64 = 2 * 8;
 /// The widest bins, at scale 1, the smallest that there is: 128 KiB of text.
 const WIDEST: u64 = TEXT_BYTES_PER_BIN * SCALE_ONE as u64;
 
+/// The widest bins for what is mapped while we run: in wider ones functions run together, and as
+/// strays they do not.
+const WIDEST_LATER: u64 = 16;
+
 /// The regions of a session and what each of them shows.
 #[derive(Debug, Default)]
 pub(crate) struct Layout {
-    /// Sorted as the kernel half wants them.
-    regions: Vec<Region>,
-    /// What lies behind each region.
+    /// What lies behind every region that there ever was, in the order of their bins.
     homes: Vec<Home>,
+    /// The regions in use, as the kernel half wants them: sorted by process and start.
+    table: Vec<Region>,
+    /// The number of each of these among the homes.
+    order: Vec<usize>,
     /// Bins of all regions.
-    bins: u32,
+    used: u32,
+    /// Bins for regions that are yet to come.
+    spare: u32,
     notes: Vec<Note>,
 }
 
 #[derive(Debug)]
 struct Home {
+    region: Region,
     object: ObjectId,
     mapping: Mapping,
     /// Whether the mapping has gone, and the region holds nothing any more.
@@ -38,11 +47,7 @@ struct Home {
 }
 
 impl Layout {
-    /// Gives every mapping of process `tgid` that has a file or is the vDSO a region of its own,
-    /// at one bin for two bytes of text. While they need more than `budget` bytes, the region
-    /// with the most bins gets bins twice as wide.
-    ///
-    /// `executable` is the file that the process was started from, if it is known.
+    /// [`Layout::plan_all`] for one process.
     pub(crate) fn plan(
         tgid: u32,
         mappings: &[Mapping],
@@ -50,14 +55,31 @@ impl Layout {
         budget: u64,
         objects: &mut Objects,
     ) -> Result<Self, LayoutError> {
+        Self::plan_all(&[(tgid, mappings, executable)], budget, objects)
+    }
+
+    /// Gives every mapping that has a file or is the vDSO a region of its own, at one bin for two
+    /// bytes of text. While they need more than `budget` bytes, the region with the most bins gets
+    /// bins twice as wide.
+    ///
+    /// Each process comes with its mappings and the inode of the file that it was started from, if
+    /// that is known.
+    pub(crate) fn plan_all(
+        processes: &[(u32, &[Mapping], Option<u64>)],
+        budget: u64,
+        objects: &mut Objects,
+    ) -> Result<Self, LayoutError> {
         // What would not fit in the budget even in the widest bins is no ordinary text.
         let most = budget / BYTES_PER_BIN;
-        let all_text = mappings
-            .iter()
-            .filter(|mapping| mapping.backing != Backing::Anonymous);
+        let all_text = processes.iter().flat_map(|&(tgid, mappings, _)| {
+            let text = mappings
+                .iter()
+                .filter(|mapping| mapping.backing != Backing::Anonymous);
+            text.map(move |mapping| (tgid, mapping))
+        });
         let with_text: Vec<_> = all_text
             .clone()
-            .filter(|mapping| bins_of(mapping.end - mapping.start, WIDEST) <= most)
+            .filter(|(_, mapping)| bins_of(mapping.end - mapping.start, WIDEST) <= most)
             .collect();
         let kept = with_text.len().min(MAX_REGIONS as usize);
         let mut layout = Self::default();
@@ -65,26 +87,66 @@ impl Layout {
         if left_out > 0 {
             layout.notes.push(Note::RegionsFull { left_out });
         }
-        let with_text = &with_text[..kept];
+        let mut with_text = with_text;
+        with_text.truncate(kept);
+        with_text.sort_by_key(|(tgid, mapping)| (*tgid, mapping.start));
 
         let spans: Vec<_> = with_text
             .iter()
-            .map(|mapping| mapping.end - mapping.start)
+            .map(|(_, mapping)| mapping.end - mapping.start)
             .collect();
         let widths = widths_within(&spans, budget).ok_or(LayoutError::BudgetTooSmall {
             budget,
             regions: kept,
         })?;
-        let main = main_mapping(with_text.iter().copied(), executable);
-
-        for (index, (&mapping, width)) in with_text.iter().zip(widths).enumerate() {
-            let object = objects.of_mapping(tgid, mapping);
-            layout.add(tgid, mapping, object, width, objects);
-            if main == Some(index) {
+        for ((tgid, mapping), width) in with_text.iter().zip(widths) {
+            let object = objects.of_mapping(*tgid, mapping);
+            layout.add(*tgid, mapping, object, width, objects);
+        }
+        for &(tgid, _, executable) in processes {
+            let of_one = with_text.iter().filter(|(other, _)| *other == tgid);
+            let mappings = || of_one.clone().map(|&(_, mapping)| mapping);
+            if let Some(main) = main_mapping(mappings(), executable)
+                && let Some(mapping) = mappings().nth(main)
+            {
+                let object = objects.of_mapping(tgid, mapping);
                 objects.get_mut(object).is_main = true;
             }
         }
+        layout.draw();
         Ok(layout)
+    }
+
+    /// Keeps `bytes` of bins for regions that are yet to come.
+    pub(crate) fn keep_spare(&mut self, bytes: u64) {
+        let bins = (bytes / BYTES_PER_BIN).min(u64::from((u32::MAX / 2).saturating_sub(self.used)));
+        self.spare = bins as u32;
+    }
+
+    /// Gives a mapping that is new a region, if there is room for one. Nothing may lie there any
+    /// more: see [`Layout::retire_under`].
+    pub(crate) fn grow(
+        &mut self,
+        tgid: u32,
+        mapping: &Mapping,
+        object: ObjectId,
+        objects: &mut Objects,
+    ) -> bool {
+        if mapping.backing == Backing::Anonymous || self.table.len() >= MAX_REGIONS as usize {
+            return false;
+        }
+        let span = mapping.end - mapping.start;
+        let mut width = TEXT_BYTES_PER_BIN;
+        while bins_of(span, width) > u64::from(self.spare) {
+            width *= 2;
+            if width > WIDEST_LATER {
+                return false;
+            }
+        }
+        self.spare -= bins_of(span, width) as u32;
+        self.add(tgid, mapping, object, width, objects);
+        self.draw();
+        true
     }
 
     fn add(
@@ -98,16 +160,17 @@ impl Layout {
         let span = mapping.end - mapping.start;
         // Below 2^32 because the budget was kept.
         let bins = bins_of(span, width) as u32;
-        self.regions.push(Region {
+        let region = Region {
             start: mapping.start,
             tgid,
             scale: scale_of(width),
             bins,
-            first: self.bins,
+            first: self.used,
             bytes: 0,
-        });
-        self.bins += bins;
+        };
+        self.used += bins;
         self.homes.push(Home {
+            region,
             object,
             mapping: mapping.clone(),
             retired: false,
@@ -131,30 +194,79 @@ impl Layout {
         }
     }
 
-    pub(crate) fn regions(&self) -> &[Region] {
-        &self.regions
+    /// Puts the regions that are not retired in the order of the table.
+    fn draw(&mut self) {
+        let homes = &self.homes;
+        self.order = (0..homes.len())
+            .filter(|&index| !homes[index].retired)
+            .collect();
+        self.order.sort_by_key(|&index| {
+            let region = &homes[index].region;
+            (region.tgid, region.start)
+        });
+        self.table = self
+            .order
+            .iter()
+            .map(|&index| homes[index].region)
+            .collect();
     }
 
-    /// Bins of all regions together.
+    /// The regions in use, sorted by process and start; those that were retired since the table was
+    /// drawn are still among them.
+    pub(crate) fn regions(&self) -> &[Region] {
+        &self.table
+    }
+
+    /// Bins of all regions together, with those for regions that are yet to come.
     pub(crate) const fn bins(&self) -> u32 {
-        self.bins
+        self.used + self.spare
     }
 
     pub(crate) fn notes(&self) -> &[Note] {
         &self.notes
     }
 
-    /// Marks as retired, and returns, the regions whose mappings are not among those of today:
-    /// whatever lies there now is something else.
-    pub(crate) fn retire_missing(&mut self, today: &[Mapping]) -> Vec<(usize, ObjectId)> {
-        let mut gone = Vec::new();
-        for (index, home) in self.homes.iter_mut().enumerate() {
-            // Both are in the order of addresses: only the last that starts no higher can show it.
-            let place = today.partition_point(|mapping| mapping.start <= home.mapping.start);
+    /// Marks as retired the regions of a process that are not among its mappings of today: whatever
+    /// lies there now is something else. Returns their places in the table.
+    pub(crate) fn retire_missing(
+        &mut self,
+        tgid: u32,
+        today: &[Mapping],
+    ) -> Vec<(usize, ObjectId)> {
+        self.retire(tgid, |home| {
+            // Those of today are in the order of addresses: only the last that starts no higher can
+            // show it.
+            let place = today.partition_point(|mapping| mapping.start <= home.start);
             let there = place.checked_sub(1).map(|place| &today[place]);
-            if !home.retired && !there.is_some_and(|mapping| mapping.shows(&home.mapping)) {
+            !there.is_some_and(|mapping| mapping.shows(home))
+        })
+    }
+
+    /// Marks as retired the regions of a process that lie somewhere in `start..end`. Returns their
+    /// places in the table.
+    pub(crate) fn retire_under(
+        &mut self,
+        tgid: u32,
+        start: u64,
+        end: u64,
+    ) -> Vec<(usize, ObjectId)> {
+        self.retire(tgid, |home| home.start < end && start < home.end)
+    }
+
+    /// Whether a process has this mapping in a region.
+    pub(crate) fn shows(&self, tgid: u32, mapping: &Mapping) -> bool {
+        self.homes
+            .iter()
+            .any(|home| !home.retired && home.region.tgid == tgid && home.mapping.shows(mapping))
+    }
+
+    fn retire(&mut self, tgid: u32, is_gone: impl Fn(&Mapping) -> bool) -> Vec<(usize, ObjectId)> {
+        let mut gone = Vec::new();
+        for (place, &index) in self.order.iter().enumerate() {
+            let home = &mut self.homes[index];
+            if home.region.tgid == tgid && !home.retired && is_gone(&home.mapping) {
                 home.retired = true;
-                gone.push((index, home.object));
+                gone.push((place, home.object));
             }
         }
         gone
@@ -163,23 +275,30 @@ impl Layout {
     /// Where the bin numbered `bin` among those of all regions lies: its object and its lowest
     /// link-time address.
     pub(crate) fn address_of(&self, bin: u32, objects: &Objects) -> Option<(ObjectId, u64)> {
+        let home = self.home_of(bin)?;
+        let address = home.region.address_of(bin - home.region.first);
+        let link = objects.link_address(home.object, &home.mapping, address);
+        Some((home.object, link))
+    }
+
+    /// The process whose bin it is.
+    pub(crate) fn tgid_of(&self, bin: u32) -> Option<u32> {
+        self.home_of(bin).map(|home| home.region.tgid)
+    }
+
+    fn home_of(&self, bin: u32) -> Option<&Home> {
         let index = self
-            .regions
-            .partition_point(|region| region.first <= bin)
+            .homes
+            .partition_point(|home| home.region.first <= bin)
             .checked_sub(1)?;
-        let region = &self.regions[index];
-        let Home {
-            object, mapping, ..
-        } = &self.homes[index];
-        let address = region.address_of(bin - region.first);
-        Some((*object, objects.link_address(*object, mapping, address)))
+        Some(&self.homes[index])
     }
 
     /// Whether a place lies in one of the regions.
     #[cfg(test)]
     fn holds(&self, place: profil_common::Place) -> bool {
-        let count = self.regions.len() as u32;
-        profil_common::find_region(place, count, |index| self.regions.get(index as usize)).is_some()
+        let count = self.table.len() as u32;
+        profil_common::find_region(place, count, |index| self.table.get(index as usize)).is_some()
     }
 }
 
@@ -229,146 +348,9 @@ pub(super) fn main_mapping<'a>(
 ) -> Option<usize> {
     mappings.position(|mapping| match &mapping.backing {
         Backing::File(file) => executable.is_none_or(|inode| file.id.inode == inode),
-        Backing::Vdso | Backing::Anonymous => false,
+        Backing::Vdso | Backing::Anonymous | Backing::Kernel => false,
     })
 }
 
 #[cfg(test)]
-mod tests {
-    use profil_common::Place;
-
-    use super::{BYTES_PER_BIN, Layout, LayoutError, scale_of, widths_within};
-    use crate::{
-        profile::Note,
-        target::{
-            mappings::{Backing, Mapping},
-            objects::Objects,
-        },
-    };
-
-    const TGID: u32 = 42;
-
-    fn vdso(start: u64, bytes: u64) -> Mapping {
-        Mapping {
-            start,
-            end: start + bytes,
-            backing: Backing::Vdso,
-        }
-    }
-
-    #[test]
-    fn a_budget_that_fits_changes_nothing() {
-        assert_eq!(
-            widths_within(&[0x1000, 0x2000], 0x1800 * BYTES_PER_BIN),
-            Some(vec![2, 2])
-        );
-        assert_eq!(widths_within(&[], 0), Some(vec![]));
-    }
-
-    #[test]
-    fn the_largest_is_widened_first_and_only_as_far_as_needed() {
-        assert_eq!(
-            widths_within(&[0x1000, 0x2000], 0x17ff * BYTES_PER_BIN),
-            Some(vec![2, 4])
-        );
-        assert_eq!(
-            widths_within(&[0x100, 0x10_0000], 0x1_0000 * BYTES_PER_BIN),
-            Some(vec![2, 32])
-        );
-    }
-
-    #[test]
-    fn an_object_with_many_regions_is_noted_once() {
-        let mappings: Vec<_> = (0..100).map(|index| vdso(index << 16, 0x1000)).collect();
-        let mut objects = Objects::default();
-        let budget = 100 * 0x200 * BYTES_PER_BIN;
-        let layout = Layout::plan(TGID, &mappings, None, budget, &mut objects).unwrap();
-        assert_eq!(layout.regions().len(), 100);
-        assert!(matches!(layout.notes(), [Note::Coarsened { width: 8, .. }]));
-    }
-
-    #[test]
-    fn a_mapping_beyond_all_measure_is_left_out() {
-        let mappings = [vdso(0x1000, 0x1000), vdso(0x10_0000, 1 << 40)];
-        let mut objects = Objects::default();
-        let layout = Layout::plan(TGID, &mappings, None, 1 << 20, &mut objects).unwrap();
-        assert_eq!(layout.regions().len(), 1);
-        assert_eq!(layout.notes(), [Note::RegionsFull { left_out: 1 }]);
-    }
-
-    #[test]
-    fn a_mapping_that_has_gone_is_retired_once() {
-        let mappings = [vdso(0x1000, 0x1000), vdso(0x5000, 0x3000)];
-        let mut objects = Objects::default();
-        let mut layout = Layout::plan(TGID, &mappings, None, 1 << 20, &mut objects).unwrap();
-        assert!(layout.retire_missing(&mappings).is_empty());
-        let gone = layout.retire_missing(&mappings[..1]);
-        assert_eq!(gone.iter().map(|gone| gone.0).collect::<Vec<_>>(), [1]);
-        assert!(layout.retire_missing(&mappings[..1]).is_empty());
-    }
-
-    #[test]
-    fn one_bin_a_region_is_the_least() {
-        assert_eq!(widths_within(&[0x1000, 0x1000], BYTES_PER_BIN), None);
-        assert_eq!(
-            widths_within(&[0x1000, 0x1000], 2 * BYTES_PER_BIN),
-            Some(vec![0x1000, 0x1000])
-        );
-        let mappings = [vdso(0x1000, 0x1000), vdso(0x5000, 0x1000)];
-        let budget = BYTES_PER_BIN;
-        let error = Layout::plan(TGID, &mappings, None, budget, &mut Objects::default());
-        assert_eq!(
-            error.unwrap_err(),
-            LayoutError::BudgetTooSmall { budget, regions: 2 }
-        );
-    }
-
-    #[test]
-    fn a_width_is_a_scale() {
-        for (width, scale) in [(2, 0x1_0000), (4, 0x8000), (8, 0x4000), (0x2_0000, 1)] {
-            assert_eq!(scale_of(width), scale);
-        }
-    }
-
-    #[test]
-    fn every_byte_of_every_mapping_has_a_bin() {
-        let mappings = [vdso(0x1000, 0x1000), vdso(0x5000, 0x3000)];
-        let mut objects = Objects::default();
-        let layout = Layout::plan(TGID, &mappings, None, 1 << 20, &mut objects).unwrap();
-        assert_eq!(layout.bins(), 0x2000);
-        for (pc, inside) in [
-            (0x0fff, false),
-            (0x1000, true),
-            (0x1fff, true),
-            (0x2000, false),
-            (0x5000, true),
-            (0x7fff, true),
-            (0x8000, false),
-        ] {
-            assert_eq!(layout.holds(Place { tgid: TGID, pc }), inside, "pc {pc:#x}");
-            assert!(!layout.holds(Place { tgid: TGID + 1, pc }));
-        }
-        // The vDSO is linked at 0: addresses are distances from its start.
-        let address = |bin| layout.address_of(bin, &objects).map(|(_, address)| address);
-        assert_eq!(address(0), Some(0));
-        assert_eq!(address(0x7ff), Some(0xffe));
-        assert_eq!(address(0x800), Some(0));
-        assert_eq!(address(0x801), Some(2));
-    }
-
-    #[test]
-    fn a_short_budget_is_noted() {
-        let mut objects = Objects::default();
-        let layout = Layout::plan(
-            TGID,
-            &[vdso(0x1000, 0x1000)],
-            None,
-            0x200 * BYTES_PER_BIN,
-            &mut objects,
-        )
-        .unwrap();
-        assert!(matches!(layout.notes(), [Note::Coarsened { width: 8, .. }]));
-        assert_eq!(layout.bins(), 0x200);
-        assert_eq!(objects.list()[0].text[0].width, 8);
-    }
-}
+mod tests;

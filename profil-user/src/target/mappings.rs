@@ -2,6 +2,8 @@
 
 use std::{ffi::OsString, fs, io, os::unix::ffi::OsStringExt as _, path::PathBuf};
 
+use crate::profile::BuildId;
+
 /// One executable mapping.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Mapping {
@@ -22,6 +24,8 @@ pub(crate) enum Backing {
     Vdso,
     /// Memory without a file: generated code, usually.
     Anonymous,
+    /// The kernel's own text, the same for all.
+    Kernel,
 }
 
 /// The file behind a mapping.
@@ -30,6 +34,8 @@ pub(crate) struct FileMapping {
     /// Offset in the file of the mapping's first byte.
     pub(crate) offset: u64,
     pub(crate) id: FileId,
+    /// Which build it is, where that is how the kernel names it.
+    pub(crate) build_id: Option<BuildId>,
     /// The path in the process's own view of the file system.
     pub(crate) path: PathBuf,
 }
@@ -42,6 +48,25 @@ pub(crate) struct FileId {
     pub(crate) inode: u64,
 }
 
+impl FileId {
+    /// Of a file that the kernel names by its build alone.
+    pub(crate) const UNKNOWN: Self = Self {
+        device: (0, 0),
+        inode: 0,
+    };
+}
+
+impl FileMapping {
+    /// Whether both are the same file, as far as is known.
+    fn is_same_file(&self, other: &Self) -> bool {
+        if self.id == FileId::UNKNOWN || other.id == FileId::UNKNOWN {
+            self.path == other.path
+        } else {
+            self.id == other.id
+        }
+    }
+}
+
 impl Mapping {
     /// Whether this mapping shows all that `other` did, at the same addresses.
     pub(crate) fn shows(&self, other: &Self) -> bool {
@@ -50,7 +75,7 @@ impl Mapping {
         }
         match (&self.backing, &other.backing) {
             (Backing::File(file), Backing::File(before)) => {
-                file.id == before.id
+                file.is_same_file(before)
                     && file.offset.wrapping_add(other.start - self.start) == before.offset
             }
             (backing, before) => backing == before,
@@ -124,6 +149,7 @@ pub(super) fn parse_line(line: &[u8]) -> Option<Mapping> {
                     device: (major, minor),
                     inode,
                 },
+                build_id: None,
                 path: PathBuf::from(OsString::from_vec(unescape(path))),
             })
         }
@@ -189,6 +215,7 @@ mod tests {
                     device: (0xfe, 0x0a),
                     inode: 1835,
                 },
+                build_id: None,
                 path: PathBuf::from("/usr/lib/libc.so.6"),
             }),
         };

@@ -17,7 +17,10 @@ use object::{
 };
 use rustix::fs::{Mode, OFlags};
 
-use super::{mappings::FileMapping, notes};
+use super::{
+    mappings::{FileId, FileMapping},
+    notes,
+};
 use crate::profile::{BuildId, ElfClass};
 
 /// An ELF file that a process has mapped.
@@ -50,6 +53,8 @@ pub(crate) enum ObjectError {
     Open(#[from] io::Error),
     #[error("the file at its path is another one than the one mapped")]
     Replaced,
+    #[error("too many files are open")]
+    TooMany,
     #[error("not a regular file")]
     NotRegular,
     #[error("not an ELF file that can be read: {0}")]
@@ -95,10 +100,14 @@ impl ObjectFile {
         };
         // Not the device: file systems with subvolumes and overlays report another one in stat
         // than in the mappings. An equal inode at an equal path is the same file there too.
-        if file.metadata()?.ino() != mapping.id.inode {
+        if mapping.id != FileId::UNKNOWN && file.metadata()?.ino() != mapping.id.inode {
             return Err(ObjectError::Replaced);
         }
-        Self::parse(file)
+        let object = Self::parse(file)?;
+        if mapping.build_id.is_some() && object.build_id != mapping.build_id {
+            return Err(ObjectError::Replaced);
+        }
+        Ok(object)
     }
 
     /// Opens a file that a person named.

@@ -3,16 +3,18 @@
 use std::{collections::HashMap, sync::Arc};
 
 use super::{
-    mappings::{Backing, FileId, Mapping},
-    object_file::ObjectFile,
+    mappings::{Backing, FileId, FileMapping, Mapping},
+    object_file::{ObjectError, ObjectFile},
     vdso,
 };
-use crate::profile::{ElfClass, Note, Object, ObjectId, ObjectKind, Unresolved};
+use crate::profile::{BuildId, ElfClass, Note, Object, ObjectId, ObjectKind, Unresolved};
 
 /// Which object it is.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum Key {
     File(FileId),
+    Build(BuildId),
+    Kernel,
     Vdso,
     Anonymous,
     Nowhere(Unresolved),
@@ -25,6 +27,10 @@ pub(crate) struct Objects {
     objects: Vec<Object>,
     /// The open file of each object that has one that can be read.
     files: Vec<Option<Arc<ObjectFile>>>,
+    /// How many of them that are.
+    files_open: usize,
+    /// Which file each object is.
+    file_ids: Vec<Option<FileId>>,
     notes: Vec<Note>,
     /// Objects that could not be read and have no note of their own.
     unreadable: usize,
@@ -34,36 +40,77 @@ pub(crate) struct Objects {
 /// thousands of files could fill a report otherwise.
 const MAX_REASONS: usize = 8;
 
+/// Files that are kept open for their names. A machine that builds programs all day maps new ones
+/// all the time.
+const MAX_OPEN: usize = 8192;
+
 impl Objects {
     /// The object that a mapping of process `tgid` shows.
     pub(crate) fn of_mapping(&mut self, tgid: u32, mapping: &Mapping) -> ObjectId {
         match &mapping.backing {
-            Backing::File(file) => {
-                let key = Key::File(file.id);
-                if let Some(&id) = self.by_key.get(&key) {
-                    return id;
-                }
-                let opened = ObjectFile::open(tgid, (mapping.start, mapping.end), file);
-                let class = opened.as_ref().ok().map(ObjectFile::class);
-                let path = file.path.clone();
-                let (file, error) =
-                    opened.map_or_else(|error| (None, Some(error)), |file| (Some(file), None));
-                let id = self.add(key, ObjectKind::File { path, class }, file);
-                if let Some(error) = error {
-                    self.cannot_read(id, error.to_string());
-                }
-                id
-            }
+            Backing::File(file) => self.of_file(tgid, mapping, file),
+            Backing::Kernel => self.kernel(),
             Backing::Vdso => match self.by_key.get(&Key::Vdso) {
                 Some(&id) => id,
                 None => {
                     // Ours is the image of 64-bit processes; a 32-bit one has another.
                     let image = (!self.is_32_bit()).then(|| vdso::image().ok()).flatten();
-                    self.add(Key::Vdso, ObjectKind::Vdso, image)
+                    let id = self.add(ObjectKind::Vdso, image);
+                    self.by_key.insert(Key::Vdso, id);
+                    id
                 }
             },
             Backing::Anonymous => self.without_file(Key::Anonymous, ObjectKind::Anonymous),
         }
+    }
+
+    fn of_file(&mut self, tgid: u32, mapping: &Mapping, file: &FileMapping) -> ObjectId {
+        let by_file = (file.id != FileId::UNKNOWN).then_some(Key::File(file.id));
+        let by_build = file.build_id.map(Key::Build);
+        let keys = || by_file.into_iter().chain(by_build);
+        let known = keys().find_map(|key| self.by_key.get(&key).copied());
+        if let Some(id) = known {
+            return id;
+        }
+        let opened = if self.files_open < MAX_OPEN {
+            ObjectFile::open(tgid, (mapping.start, mapping.end), file)
+        } else {
+            Err(ObjectError::TooMany)
+        };
+        let (opened, error) =
+            opened.map_or_else(|error| (None, Some(error)), |file| (Some(file), None));
+        // The same build may be known under another name: as another file, or as none.
+        let build_id = opened.as_ref().and_then(ObjectFile::build_id);
+        let build_id = build_id.or(file.build_id);
+        let same = build_id.and_then(|build_id| self.by_key.get(&Key::Build(build_id)).copied());
+        let id = same.unwrap_or_else(|| {
+            let class = opened.as_ref().map(ObjectFile::class);
+            let path = file.path.clone();
+            self.files_open += usize::from(opened.is_some());
+            let id = self.add(ObjectKind::File { path, class }, opened);
+            self.get_mut(id).build_id = build_id;
+            if let Some(error) = error {
+                self.cannot_read(id, error.to_string());
+            }
+            id
+        });
+        for key in keys().chain(build_id.map(Key::Build)) {
+            self.by_key.entry(key).or_insert(id);
+        }
+        if let Some(Key::File(file)) = by_file {
+            self.file_ids[id.index()].get_or_insert(file);
+        }
+        id
+    }
+
+    /// The kernel's own text.
+    pub(crate) fn kernel(&mut self) -> ObjectId {
+        self.without_file(Key::Kernel, ObjectKind::Kernel)
+    }
+
+    /// Which file an object is, if that is known.
+    pub(crate) fn file_id(&self, id: ObjectId) -> Option<FileId> {
+        self.file_ids[id.index()]
     }
 
     fn is_32_bit(&self) -> bool {
@@ -81,20 +128,24 @@ impl Objects {
     fn without_file(&mut self, key: Key, kind: ObjectKind) -> ObjectId {
         match self.by_key.get(&key) {
             Some(&id) => id,
-            None => self.add(key, kind, None),
+            None => {
+                let id = self.add(kind, None);
+                self.by_key.insert(key, id);
+                id
+            }
         }
     }
 
-    fn add(&mut self, key: Key, kind: ObjectKind, file: Option<ObjectFile>) -> ObjectId {
+    fn add(&mut self, kind: ObjectKind, file: Option<ObjectFile>) -> ObjectId {
         let id = ObjectId::new(self.objects.len());
-        self.by_key.insert(key, id);
         self.objects.push(Object {
             kind,
-            is_main: false,
             build_id: file.as_ref().and_then(ObjectFile::build_id),
+            is_main: false,
             text: Vec::new(),
         });
         self.files.push(file.map(Arc::new));
+        self.file_ids.push(None);
         id
     }
 
@@ -104,7 +155,7 @@ impl Objects {
         let offset = match &mapping.backing {
             Backing::File(file) => (address - mapping.start).wrapping_add(file.offset),
             Backing::Vdso => address - mapping.start,
-            Backing::Anonymous => return address,
+            Backing::Anonymous | Backing::Kernel => return address,
         };
         let file = self.files[id.index()].as_ref();
         file.and_then(|file| file.link_address(offset))
@@ -125,7 +176,7 @@ impl Objects {
                 object.offset_of(link_address)?.checked_sub(file.offset)?
             }
             Backing::Vdso => link_address,
-            Backing::Anonymous => return None,
+            Backing::Anonymous | Backing::Kernel => return None,
         };
         (distance < mapping.end - mapping.start).then(|| mapping.start + distance)
     }

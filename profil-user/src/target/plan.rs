@@ -49,11 +49,37 @@ impl Plan {
         }
     }
 
-    /// Marks as retired, and returns, the regions whose text is not among that of today.
-    pub(crate) fn retire_missing(&mut self, today: &[Mapping]) -> Vec<(usize, ObjectId)> {
+    /// Marks as retired, and returns, the regions of a process whose text is not among that of
+    /// today.
+    pub(crate) fn retire_missing(
+        &mut self,
+        tgid: u32,
+        today: &[Mapping],
+    ) -> Vec<(usize, ObjectId)> {
         match self {
-            Self::Mappings(layout) => layout.retire_missing(today),
+            Self::Mappings(layout) => layout.retire_missing(tgid, today),
             Self::Asked(explicit) => explicit.retire_missing(today),
+        }
+    }
+
+    /// The regions that follow the mappings, if they do.
+    pub(crate) const fn layout_mut(&mut self) -> Option<&mut Layout> {
+        match self {
+            Self::Mappings(layout) => Some(layout),
+            Self::Asked(_) => None,
+        }
+    }
+
+    /// Whether these are regions that were asked for.
+    pub(crate) const fn is_asked(&self) -> bool {
+        matches!(self, Self::Asked(_))
+    }
+
+    /// The process whose bin it is, where there can be several.
+    pub(crate) fn tgid_of(&self, bin: u32) -> Option<u32> {
+        match self {
+            Self::Mappings(layout) => layout.tgid_of(bin),
+            Self::Asked(_) => None,
         }
     }
 

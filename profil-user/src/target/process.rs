@@ -86,6 +86,21 @@ impl Process {
         })
     }
 
+    /// Finds the process of a thread.
+    ///
+    /// # Errors
+    ///
+    /// As [`Process::find`], if there is no such thread.
+    pub(crate) fn of_thread(tid: Tgid) -> Result<Self, TargetError> {
+        match Self::find(tid) {
+            Err(TargetError::IsThread { process, .. }) => {
+                let process = Tgid::new(process).ok_or(TargetError::NoSuchProcess(tid))?;
+                Self::find(process)
+            }
+            found => found,
+        }
+    }
+
     /// CPU time that the process has used, ended threads included, in nanoseconds; in steps of a
     /// clock tick, usually 10 ms. `None` once its parent has been told that it ended.
     pub(crate) fn cpu_time_ns(&self) -> Option<u64> {

@@ -44,6 +44,11 @@ pub(crate) fn list(tgid: Tgid) -> io::Result<Vec<u32>> {
     Ok(longest)
 }
 
+/// Whether a process still has a thread.
+pub(crate) fn has(tgid: u32, tid: u32) -> bool {
+    fs::exists(format!("/proc/{tgid}/task/{tid}")).unwrap_or(true)
+}
+
 /// Whether `later` holds no thread that `earlier` did not: none was born in between.
 pub(crate) fn settled(earlier: &[u32], later: &[u32]) -> bool {
     later.iter().all(|tid| earlier.binary_search(tid).is_ok())

@@ -1,17 +1,20 @@
 //! Flags as typed, and flags as meant.
 
 mod regions;
+mod whom;
 
 use std::{path::PathBuf, time::Duration};
 
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use profil_user::{
-    ClockScope, Options, Rate, Tgid, Wanted,
+    ClockScope, Options, Rate, Target, Wanted,
     export::{Destination, Format},
 };
 
 use crate::report;
 use regions::RegionFlags;
+pub(crate) use whom::Whom;
+use whom::WhomFlags;
 
 /// profil(2) for running, unmodified processes.
 ///
@@ -24,10 +27,8 @@ pub(crate) struct Args {
     #[command(subcommand)]
     verb: Option<Verb>,
 
-    /// Process to profile: until Ctrl-C, its end, or --duration
-    #[arg(short, long, value_name = "PID", value_parser = parse_pid,
-          allow_negative_numbers = true, required = true)]
-    pid: Option<Tgid>,
+    #[command(flatten)]
+    whom: WhomFlags,
 
     /// Ticks per second of the target's CPU time
     #[arg(short = 'F', long, value_name = "HZ", default_value_t = Rate::DEFAULT)]
@@ -41,9 +42,9 @@ pub(crate) struct Args {
     #[arg(long)]
     jitter: bool,
 
-    /// Which ticks to keep: both, those in its own code, or those in the kernel
-    #[arg(long, value_enum, default_value_t = Mode::Prof)]
-    mode: Mode,
+    /// Which ticks to keep, and at which addresses: prof, unless it is --all; split for that
+    #[arg(long, value_enum)]
+    mode: Option<Mode>,
 
     /// Stop after this long, for example 10s, 500ms or 2m; a plain number is seconds
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
@@ -122,13 +123,20 @@ enum Mode {
     /// User time alone
     User,
     /// System time alone, charged to the code that the kernel worked for
+    System,
+    /// System time alone, charged to the kernel's own functions, as readprofile(8) did
     Kernel,
+    /// User time, and system time charged to the kernel's own functions
+    Split,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   sudo profil-bpf --pid 4242                     until Ctrl-C, then a flat profile
   sudo profil-bpf --pid 4242 -d 10s > hot.txt    ten seconds, into a file
+  sudo profil-bpf -o prof/ -- make -j8           a command and all that it starts
+  sudo profil-bpf --all -d 10s                   the whole machine, and the kernel
+  sudo profil-bpf --comm 'postgres*' --per-process   processes by name, apart
   sudo profil-bpf --pid 4242 -o gmon.out         for gprof -p BINARY gmon.out
   sudo profil-bpf --pid 4242 -o profiles/        one gmon file for every object
   profil-bpf report gmon.out --exe BINARY        a flat profile from such a file
@@ -138,7 +146,8 @@ Examples:
 
 SIGUSR1 pauses the clock, SIGUSR2 lets it go on: kill -USR1 PID-OF-PROFIL-BPF.
 
-Exit status: 0 a profile was taken, 1 it was not, 2 wrong usage.";
+Exit status: 0 a profile was taken, 1 it was not, 2 wrong usage; of a command, its own, when a
+profile was taken, 127 if there is no such program and 126 if it cannot be run.";
 
 /// What was asked for.
 #[derive(Debug)]
@@ -159,6 +168,8 @@ pub(crate) enum Job {
 /// How to take a profile.
 #[derive(Debug)]
 pub(crate) struct Plan {
+    pub(crate) whom: Whom,
+    /// Their target is that of [`Plan::whom`], or a command's, once it has a number.
     pub(crate) options: Options,
     pub(crate) duration: Option<Duration>,
     pub(crate) outputs: Vec<Destination>,
@@ -167,10 +178,10 @@ pub(crate) struct Plan {
 impl Args {
     /// Turns what was typed into what is meant.
     pub(crate) fn job(mut self) -> Result<Job, clap::Error> {
-        match (self.verb.take(), self.pid) {
-            (Some(Verb::Doctor), _) => Ok(Job::Doctor),
-            (Some(Verb::Clock { json }), _) => Ok(Job::Clock { as_json: json }),
-            (Some(Verb::Report { files, exe }), _) => {
+        match self.verb.take() {
+            Some(Verb::Doctor) => Ok(Job::Doctor),
+            Some(Verb::Clock { json }) => Ok(Job::Clock { as_json: json }),
+            Some(Verb::Report { files, exe }) => {
                 let executable = exe.ok_or_else(|| {
                     usage_of_report("a gmon.out has addresses only; name the program that was profiled: --exe BINARY")
                 })?;
@@ -179,12 +190,11 @@ impl Args {
                 }
                 Ok(Job::Report(report::Plan { files, executable }))
             }
-            (None, Some(pid)) => Ok(Job::Profile(Box::new(self.plan(pid)?))),
-            (None, None) => Err(usage("no process is named: --pid PID")),
+            None => Ok(Job::Profile(Box::new(self.plan()?))),
         }
     }
 
-    fn plan(self, pid: Tgid) -> Result<Plan, clap::Error> {
+    fn plan(mut self) -> Result<Plan, clap::Error> {
         let outputs = self
             .output
             .iter()
@@ -203,7 +213,14 @@ impl Args {
         if wants_buffers && regions.is_empty() {
             return Err(usage("a buffer is that of a region: --offset or --region"));
         }
+        let mode = self.mode.unwrap_or(if self.whom.is_all() {
+            Mode::Split
+        } else {
+            Mode::Prof
+        });
+        let whom = self.whom.whom().map_err(usage)?;
         let options = Options {
+            split: self.whom.split(),
             rate: self.rate,
             regions,
             dialect,
@@ -213,17 +230,27 @@ impl Args {
                 Clock::Cpu => ClockScope::Cpu,
             },
             jitter: self.jitter,
-            mode: match self.mode {
+            mode: match mode {
                 Mode::Prof => Wanted::Both,
                 Mode::User => Wanted::User,
-                Mode::Kernel => Wanted::System,
+                Mode::System => Wanted::System,
+                Mode::Kernel => Wanted::Kernel,
+                Mode::Split => Wanted::Split,
             },
             bins_bytes: self.memory << 20,
             strays: self.strays,
             kernel_log: self.verbose,
-            ..Options::new(pid)
+            // A command has no number yet.
+            ..Options::new(match &whom {
+                Whom::Target(target) => target.clone(),
+                Whom::Command(..) => Target::Everything,
+            })
         };
+        if !options.regions.is_empty() && !is_one_process(&whom) {
+            return Err(usage("regions are of one process that runs: --pid PID"));
+        }
         Ok(Plan {
+            whom,
             options,
             duration: self.duration,
             outputs,
@@ -231,10 +258,14 @@ impl Args {
     }
 }
 
+fn is_one_process(whom: &Whom) -> bool {
+    matches!(whom, Whom::Target(Target::Processes(pids)) if pids.len() == 1)
+}
+
 fn usage(message: impl std::fmt::Display) -> clap::Error {
     // Only how to profile: the verbs have their own.
     Args::command()
-        .override_usage("profil-bpf [OPTIONS] --pid <PID>")
+        .override_usage("profil-bpf [OPTIONS] --pid <PID> | --all | -- <COMMAND>...")
         .error(ErrorKind::ValueValidation, message)
 }
 
@@ -246,13 +277,6 @@ fn usage_of_report(message: &str) -> clap::Error {
         Some(report) => report.error(ErrorKind::MissingRequiredArgument, message),
         None => usage(message),
     }
-}
-
-fn parse_pid(text: &str) -> Result<Tgid, String> {
-    let number = text
-        .parse()
-        .map_err(|_| "a process is named by its number".to_owned())?;
-    Tgid::new(number).ok_or_else(|| format!("no process is numbered {number}"))
 }
 
 fn parse_duration(text: &str) -> Result<Duration, String> {
@@ -274,7 +298,7 @@ mod tests {
 
     use clap::{CommandFactory as _, Parser as _};
 
-    use super::{Args, parse_duration, parse_pid};
+    use super::{Args, parse_duration, whom::parse_pid};
 
     #[test]
     fn the_command_line_is_consistent_and_explained() {

@@ -25,7 +25,11 @@ fn main() -> ExitCode {
         Err(usage) => usage.exit(),
     };
     let done = match job {
-        Job::Profile(plan) => run::run(*plan).map(|()| true),
+        Job::Profile(plan) => match run::run(*plan) {
+            // A command's own, as env(1) has it.
+            Ok(Some(status)) => return ExitCode::from(status),
+            done => done.map(|_| true),
+        },
         Job::Report(plan) => report::run(&plan).map(|()| true),
         Job::Clock { as_json } => clock::run(as_json).map(|()| true),
         Job::Doctor => doctor::run(),

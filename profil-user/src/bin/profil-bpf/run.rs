@@ -3,20 +3,22 @@
 use std::{
     future::pending,
     io::{self, IsTerminal as _, Write as _},
+    os::fd::AsFd,
     thread,
     time::Duration,
 };
 
 use anyhow::Context as _;
 use profil_user::{
-    Profile, Session, Taken,
+    Profile, Session, Taken, Target,
     export::{Output, text},
+    launch::{Launched, exit_code},
     symbolize::{Function, Symbolizer, functions},
 };
 use tokio::{runtime::Runtime, sync::oneshot};
 
 use crate::{
-    args::Plan,
+    args::{Plan, Whom},
     live::LiveView,
     outline,
     signals::{Signals, Switches},
@@ -26,7 +28,8 @@ use crate::{
 /// Functions listed on a terminal; a pipe or a file gets all.
 const ROWS_ON_TERMINAL: usize = 40;
 
-pub(crate) fn run(plan: Plan) -> anyhow::Result<()> {
+/// Returns the status to exit with: a command's own, or none.
+pub(crate) fn run(mut plan: Plan) -> anyhow::Result<Option<u8>> {
     if plan.options.kernel_log {
         talk::listen_to_kernel();
     }
@@ -43,36 +46,68 @@ pub(crate) fn run(plan: Plan) -> anyhow::Result<()> {
         .into_iter()
         .map(Output::open)
         .collect::<Result<Vec<_>, _>>()?;
+    let mut command = match plan.whom {
+        Whom::Target(_) => None,
+        Whom::Command(program, arguments) => {
+            let command = Launched::prepare(&program, &arguments)?;
+            plan.options.target = Target::Command(command.pid());
+            Some(command)
+        }
+    };
     let session = Session::attach(&plan.options)?;
     for line in outline::lines(&session.outlines(), session.kernel_bytes()) {
         talk::note(&line);
     }
-    let taken = take(&runtime, session, (&mut signals, switches), plan.duration)?;
+    let watching = (&mut signals, switches);
+    let taken = take(&runtime, session, command.as_mut(), watching, plan.duration)?;
     let functions = name(&runtime, &taken, &mut signals);
-    write_all(outputs, &taken.profile, &functions, signals)
+    // Standard output is the command's.
+    let to = if command.is_some() {
+        Stream::Stderr
+    } else {
+        Stream::Stdout
+    };
+    write_all(outputs, &taken.profile, &functions, to, signals)?;
+    match command {
+        None => Ok(None),
+        Some(mut command) => Ok(command.try_wait()?.map(exit_code)),
+    }
+}
+
+/// Where the report goes that nobody gave a name.
+#[derive(Clone, Copy)]
+enum Stream {
+    Stdout,
+    Stderr,
 }
 
 /// Runs a session until the target ends, a signal asks for the end, or the time is up.
 fn take(
     runtime: &Runtime,
     session: Session,
+    command: Option<&mut Launched>,
     (signals, mut switches): (&mut Signals, Switches),
     duration: Option<Duration>,
 ) -> anyhow::Result<Taken> {
-    let view = io::stderr()
-        .is_terminal()
-        .then(|| LiveView::start(session.snapshots()));
+    let is_command = command.is_some();
+    // A command has the terminal for itself.
+    let view =
+        (io::stderr().is_terminal() && !is_command).then(|| LiveView::start(session.snapshots()));
     let time_is_up = async {
         match duration {
             Some(duration) => tokio::time::sleep(duration).await,
             None => pending().await,
         }
     };
+    if let Some(command) = command {
+        // The clock is attached, and its exec switches it on.
+        command.release()?;
+    }
     let result = runtime.block_on(async {
         let control = session.control();
         let stop = async {
             tokio::select! {
-                () = signals.next() => {}
+                () = signals.stop(is_command) => {}
                 () = switches.obey(&control) => {}
                 () = time_is_up => {}
             }
@@ -111,6 +146,7 @@ fn write_all(
     outputs: Vec<Output>,
     profile: &Profile,
     functions: &[Function],
+    to: Stream,
     signals: Signals,
 ) -> anyhow::Result<()> {
     let mut failures = Vec::new();
@@ -129,7 +165,7 @@ fn write_all(
             .write(profile, functions)
             .map(|_| ())
             .map_err(Into::into),
-        None => report(profile, functions).context("cannot write the report"),
+        None => report(profile, functions, to).context("cannot write the report"),
     };
     failures.extend(shown.err());
     for note in notes {
@@ -145,21 +181,39 @@ fn write_all(
     first.map_or(Ok(()), Err)
 }
 
-/// The flat profile on standard output.
-fn report(profile: &Profile, functions: &[Function]) -> io::Result<()> {
-    let stdout = io::stdout();
-    let layout = layout_of(&stdout);
-    let mut out = io::BufWriter::new(stdout.lock());
+/// The flat profile on a standard stream.
+fn report(profile: &Profile, functions: &[Function], to: Stream) -> io::Result<()> {
+    match to {
+        Stream::Stdout => {
+            let stdout = io::stdout();
+            let layout = layout_of(&stdout);
+            write_report(profile, functions, layout, stdout.lock())
+        }
+        Stream::Stderr => {
+            let stderr = io::stderr();
+            let layout = layout_of(&stderr);
+            write_report(profile, functions, layout, stderr.lock())
+        }
+    }
+}
+
+fn write_report(
+    profile: &Profile,
+    functions: &[Function],
+    layout: text::Layout,
+    out: impl io::Write,
+) -> io::Result<()> {
+    let mut out = io::BufWriter::new(out);
     text::write(profile, functions, layout, &mut out)?;
     out.flush()
 }
 
-/// The room on standard output: what a terminal has, or all that is wanted.
-pub(crate) fn layout_of(stdout: &io::Stdout) -> text::Layout {
-    if !stdout.is_terminal() {
+/// The room on a standard stream: what a terminal has, or all that is wanted.
+pub(crate) fn layout_of(stream: &(impl io::IsTerminal + AsFd)) -> text::Layout {
+    if !stream.is_terminal() {
         return text::Layout::default();
     }
-    let size = rustix::termios::tcgetwinsize(stdout).ok();
+    let size = rustix::termios::tcgetwinsize(stream).ok();
     text::Layout {
         width: size
             .map(|size| usize::from(size.ws_col))

@@ -40,6 +40,19 @@ impl Signals {
         }
     }
 
+    /// Completes when the profile is to end. Ctrl-C goes to a command of ours as well, which will end
+    /// in its own way, and the profile with it; the second one is meant for us.
+    pub(crate) async fn stop(&mut self, with_command: bool) {
+        if with_command {
+            tokio::select! {
+                () = arrives(&mut self.interrupt) => {}
+                () = arrives(&mut self.terminate) => return,
+                () = arrives(&mut self.hang_up) => return,
+            }
+        }
+        self.next().await;
+    }
+
     /// Ends the listening: from now on Ctrl-C and SIGTERM end the process at once.
     pub(crate) fn stop_listening(self) {
         for (listened, kind) in [

@@ -3,14 +3,15 @@ use std::{path::PathBuf, time::Duration};
 use super::{Variant, write};
 use crate::{
     options::{Rate, Tgid},
-    profile::{Balance, Count, ElfClass, Object, ObjectId, ObjectKind, Profile, Text},
+    profile::{Balance, Count, ElfClass, Object, ObjectId, ObjectKind, Profile, Subject, Text},
 };
 
 fn profile(class: ElfClass, width: u64, counts: &[(u64, u64, u64)]) -> Profile {
     let object = ObjectId::new(0);
     Profile {
-        target: Tgid::new(1).unwrap(),
-        target_name: "t".to_owned(),
+        subject: Subject::Processes(vec![(Tgid::new(1).unwrap(), "t".to_owned())]),
+        tasks: Vec::new(),
+        by_task: Vec::new(),
         rate: Rate::DEFAULT,
         elapsed: Duration::ZERO,
         objects: vec![Object {

@@ -31,14 +31,15 @@ impl Mount {
     }
 }
 
-/// The mounts of version 2, then those of version 1 that have the controller `perf_event`; whole
-/// ones before parts, and otherwise in the order of the text.
+/// The mounts of version 1 that have the controller `perf_event`, then those of version 2: where the
+/// controller is in the former, perf events know the groups of no other. Whole mounts come before
+/// parts, and otherwise they are in the order of the text.
 pub(super) fn parse(mountinfo: &[u8]) -> Vec<Mount> {
     let mut mounts: Vec<(bool, Mount)> = mountinfo
         .split(|&byte| byte == b'\n')
         .filter_map(parse_line)
         .collect();
-    mounts.sort_by_key(|(is_v2, mount)| (!is_v2, mount.root != Path::new("/")));
+    mounts.sort_by_key(|(is_v2, mount)| (*is_v2, mount.root != Path::new("/")));
     mounts.into_iter().map(|(_, mount)| mount).collect()
 }
 
@@ -114,9 +115,9 @@ mod tests {
         assert_eq!(
             parse(MOUNTINFO),
             [
+                mount("/sys/fs/cgroup/perf_event", "/"),
                 mount("/sys/fs/cgroup/unified", "/"),
                 mount("/in/a container", "/docker/ab"),
-                mount("/sys/fs/cgroup/perf_event", "/"),
             ]
         );
     }

@@ -1,9 +1,7 @@
 use std::{
-    ffi::OsStr,
     fs,
     os::fd::AsRawFd as _,
     path::{Path, PathBuf},
-    process::{Child, Command},
 };
 
 use tempfile::TempDir;
@@ -121,79 +119,4 @@ fn other_directories_are_no_cgroups() {
     let dir = tempfile::tempdir().expect("a directory");
     let error = Cgroup::find(dir.path().as_os_str()).expect_err("is none");
     assert!(matches!(error, CgroupError::NotACgroup { .. }), "{error:?}");
-}
-
-#[test]
-fn members_are_those_of_the_whole_tree() {
-    let tree = Tree::new(&["a/b/c", "a/empty"]);
-    // 0 is a process that has no number here.
-    for (cgroup, processes) in [("a", "30\n7\n"), ("a/b", "0\n"), ("a/b/c", "8\n7\n")] {
-        let list = tree.path(cgroup).join("cgroup.procs");
-        fs::write(list, processes).expect("room");
-    }
-    let cgroup = tree.finder.find(Path::new("a")).expect("it is there");
-    assert_eq!(cgroup.members().expect("readable"), [7, 8, 30]);
-    let top = tree.finder.find(Path::new("/")).expect("it is there");
-    assert_eq!(top.members().expect("as if it had gone"), []);
-}
-
-/// A control group of ours, and a process in it.
-struct Live {
-    path: PathBuf,
-    sleeper: Child,
-}
-
-impl Live {
-    fn start() -> Self {
-        let mountinfo = fs::read("/proc/self/mountinfo").expect("ours");
-        let mounts = mounts::parse(&mountinfo);
-        let mount = mounts.first().expect("control groups are mounted");
-        let above = mount.point.join(format!("profil-{}", std::process::id()));
-        let path = above.join(format!("docker-{}.scope", live_id()));
-        fs::create_dir_all(path.join("below")).expect("we may");
-        let sleeper = Command::new("sleep").arg("60").spawn().expect("coreutils");
-        let list = path.join("below/cgroup.procs");
-        fs::write(list, sleeper.id().to_string()).expect("we may");
-        Self { path, sleeper }
-    }
-}
-
-impl Drop for Live {
-    fn drop(&mut self) {
-        let _ = self.sleeper.kill();
-        let _ = self.sleeper.wait();
-        // A control group is removed by its directory alone, from below.
-        for path in [&self.path.join("below"), &self.path] {
-            let _ = fs::remove_dir(path);
-        }
-        let _ = self.path.parent().map(fs::remove_dir);
-    }
-}
-
-fn live_id() -> String {
-    format!("{:08x}{}", std::process::id(), "7".repeat(56))
-}
-
-#[test]
-#[ignore = "needs root, and control groups of version 2 or of version 1's perf_event"]
-fn a_live_one_is_found_and_outlives_its_name() {
-    let live = Live::start();
-    let found = |asked: &OsStr| Cgroup::find(asked).expect("it is there");
-    let cgroup = found(live.path.as_os_str());
-    assert_eq!(cgroup.path(), live.path);
-    assert_eq!(cgroup.members().expect("readable"), [live.sleeper.id()]);
-    let by_id = found(live_id()[..12].as_ref());
-    assert_eq!(by_id.path(), live.path);
-    let processes = fs::read_to_string(format!("/proc/{}/cgroup", live.sleeper.id()));
-    let processes = processes.expect("it lives");
-    let from_root = processes.lines().find_map(|line| {
-        let (_, path) = line.rsplit_once(':')?;
-        path.ends_with("/below").then_some(path)
-    });
-    let below = found(from_root.expect("it is below").as_ref());
-    assert_eq!(below.path(), live.path.join("below"));
-
-    drop(live);
-    assert_eq!(cgroup.members().expect("it has gone"), []);
-    assert_eq!(below.members().expect("it has gone"), []);
 }

@@ -1,0 +1,371 @@
+//! What every process was and had mapped, and since when: a tick is of what lay at its address at
+//! its time.
+//!
+//! All times are nanoseconds of `CLOCK_MONOTONIC`. What was there when we came has time 0.
+
+use std::{collections::HashMap, sync::Arc};
+
+use super::{mappings::Mapping, objects::Objects};
+use crate::profile::ObjectId;
+
+/// Spans of one program from which on it is worth a look whether all are needed.
+const MANY_SPANS: usize = 4096;
+
+/// Everything that is known about processes, by number.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    /// The lives of processes that had a number one after the other, by their starts.
+    processes: HashMap<u32, Vec<Life>>,
+}
+
+/// One process, from its start to its end.
+#[derive(Clone, Debug)]
+pub(crate) struct Life {
+    from_ns: u64,
+    until_ns: Option<u64>,
+    /// The kernel's 15-byte names of it, and since when.
+    names: Vec<(u64, Arc<str>)>,
+    /// The programs that it ran one after the other; not empty.
+    images: Vec<Image>,
+}
+
+/// One program that a process ran.
+#[derive(Clone, Debug, Default)]
+struct Image {
+    from_ns: u64,
+    /// In the order in which they became known. A child begins with its parent's.
+    spans: Arc<Vec<Span>>,
+}
+
+/// What lay at some addresses.
+#[derive(Clone, Debug)]
+pub(crate) struct Span {
+    /// Since when.
+    pub(crate) from_ns: u64,
+    /// Where.
+    pub(crate) mapping: Arc<Mapping>,
+    /// What.
+    pub(crate) object: ObjectId,
+}
+
+impl Span {
+    fn holds(&self, pc: u64) -> bool {
+        self.mapping.start <= pc && pc < self.mapping.end
+    }
+}
+
+impl History {
+    /// A process has started at `time`, as a copy of its parent.
+    pub(crate) fn started(&mut self, tgid: u32, parent: u32, time: u64) {
+        let mut life = self.life(parent, time).map_or_else(
+            || Life::new(time),
+            |parent| Life {
+                names: parent
+                    .name(time)
+                    .cloned()
+                    .map(|name| (time, name))
+                    .into_iter()
+                    .collect(),
+                images: vec![Image {
+                    from_ns: time,
+                    spans: Arc::clone(&parent.image(time).spans),
+                }],
+                ..Life::new(time)
+            },
+        );
+        life.from_ns = time;
+        let lives = self.processes.entry(tgid).or_default();
+        insert_by(lives, life, |life| life.from_ns);
+    }
+
+    /// A process has ended at `time`, or its first thread has.
+    pub(crate) fn ended(&mut self, tgid: u32, time: u64) {
+        if let Some(life) = self.life_mut(tgid, time) {
+            life.until_ns = Some(time);
+        }
+    }
+
+    /// A process is called `name` from `time` on.
+    pub(crate) fn named(&mut self, tgid: u32, time: u64, name: &str) {
+        let life = self.life_or_new(tgid, time);
+        insert_by(&mut life.names, (time, name.into()), |&(from, _)| from);
+    }
+
+    /// A process runs another program from `time` on, and has mapped nothing yet.
+    pub(crate) fn exec(&mut self, tgid: u32, time: u64) {
+        let image = Image {
+            from_ns: time,
+            spans: Arc::default(),
+        };
+        let life = self.life_or_new(tgid, time);
+        // Where a thread calls exec, its first thread ends before, and the process goes on.
+        life.until_ns = None;
+        insert_by(&mut life.images, image, |image| image.from_ns);
+    }
+
+    /// A process has mapped something at `time`.
+    pub(crate) fn mapped(&mut self, tgid: u32, time: u64, mapping: Mapping, object: ObjectId) {
+        let life = self.life_or_new(tgid, time);
+        // What changes its protection to and fro is reported each time.
+        let there = life.place(mapping.start, time);
+        if there.is_some_and(|span| span.object == object && span.mapping.shows(&mapping)) {
+            return;
+        }
+        let spans = Arc::make_mut(&mut life.image_mut(time).spans);
+        spans.push(Span {
+            from_ns: time,
+            mapping: Arc::new(mapping),
+            object,
+        });
+        if spans.len() >= MANY_SPANS && spans.len().is_power_of_two() {
+            drop_covered(spans);
+        }
+    }
+
+    /// These are a process's mappings at this moment. Those that are not known yet are taken to be
+    /// there since `since`.
+    pub(crate) fn observed(
+        &mut self,
+        tgid: u32,
+        (since, now): (u64, u64),
+        mappings: Vec<Mapping>,
+        objects: &mut Objects,
+    ) {
+        for mapping in mappings {
+            let known = self.place(tgid, mapping.start, now);
+            if known.is_some_and(|span| span.mapping.shows(&mapping)) {
+                continue;
+            }
+            let object = objects.of_mapping(tgid, &mapping);
+            self.mapped(tgid, since, mapping, object);
+        }
+    }
+
+    /// Whether anything is known about a process at a time.
+    pub(crate) fn knows(&self, tgid: u32, time: u64) -> bool {
+        self.life(tgid, time).is_some()
+    }
+
+    /// The life of the process that had a number at a time.
+    pub(crate) fn life(&self, tgid: u32, time: u64) -> Option<&Life> {
+        let lives = self.processes.get(&tgid)?;
+        // What has no earlier beginning is known from later on only.
+        lives
+            .iter()
+            .rev()
+            .find(|life| life.from_ns <= time)
+            .or_else(|| lives.first())
+    }
+
+    /// What lay at an address of a process at a time.
+    pub(crate) fn place(&self, tgid: u32, pc: u64, time: u64) -> Option<&Span> {
+        self.life(tgid, time)?.place(pc, time)
+    }
+
+    /// Forgets processes that ended before `time`.
+    pub(crate) fn forget_ended(&mut self, time: u64) {
+        self.processes.retain(|_, lives| {
+            lives.retain(|life| life.until_ns.is_none_or(|until| until >= time));
+            !lives.is_empty()
+        });
+    }
+
+    fn life_mut(&mut self, tgid: u32, time: u64) -> Option<&mut Life> {
+        let lives = self.processes.get_mut(&tgid)?;
+        let index = lives.iter().rposition(|life| life.from_ns <= time);
+        lives.get_mut(index.unwrap_or(0))
+    }
+
+    fn life_or_new(&mut self, tgid: u32, time: u64) -> &mut Life {
+        let lives = self.processes.entry(tgid).or_default();
+        if lives.is_empty() {
+            // It was there before we could know.
+            lives.push(Life::new(0));
+        }
+        let index = lives.iter().rposition(|life| life.from_ns <= time);
+        &mut lives[index.unwrap_or(0)]
+    }
+}
+
+impl Life {
+    fn new(from_ns: u64) -> Self {
+        Self {
+            from_ns,
+            until_ns: None,
+            names: Vec::new(),
+            images: vec![Image {
+                from_ns,
+                spans: Arc::default(),
+            }],
+        }
+    }
+
+    /// When it started; 0 if that was before we came.
+    pub(crate) const fn start_ns(&self) -> u64 {
+        self.from_ns
+    }
+
+    /// What it was called at a time. Untrusted: escape it before display.
+    pub(crate) fn name(&self, time: u64) -> Option<&Arc<str>> {
+        let names = &self.names;
+        let name = names.iter().rev().find(|&&(from, _)| from <= time);
+        name.or(names.first()).map(|(_, name)| name)
+    }
+
+    /// The program that it ran at a time: the kernel maps it before all else.
+    pub(crate) fn executable(&self, time: u64) -> Option<ObjectId> {
+        self.image(time).spans.first().map(|span| span.object)
+    }
+
+    fn image(&self, time: u64) -> &Image {
+        let image = self.images.iter().rev().find(|image| image.from_ns <= time);
+        image.unwrap_or(&self.images[0])
+    }
+
+    fn image_mut(&mut self, time: u64) -> &mut Image {
+        let index = self.images.iter().rposition(|image| image.from_ns <= time);
+        &mut self.images[index.unwrap_or(0)]
+    }
+
+    /// What lay at an address at a time: of what was mapped there until then, the last.
+    fn place(&self, pc: u64, time: u64) -> Option<&Span> {
+        let spans = self.image(time).spans.iter();
+        spans
+            .filter(|span| span.from_ns <= time && span.holds(pc))
+            .max_by_key(|span| span.from_ns)
+    }
+}
+
+/// Drops what lies wholly under something later: a program that generates code for hours maps the
+/// same addresses again and again. Ticks there were long given away.
+fn drop_covered(spans: &mut Vec<Span>) {
+    // The executable stays the first.
+    let mut index = spans.len();
+    while index > 1 {
+        index -= 1;
+        let under = &spans[index].mapping;
+        let covers =
+            |span: &Span| span.mapping.start <= under.start && under.end <= span.mapping.end;
+        if spans[index + 1..].iter().any(covers) {
+            spans.remove(index);
+        }
+    }
+}
+
+/// Inserts into a list that is sorted by a number, after those with the same one.
+fn insert_by<T>(list: &mut Vec<T>, item: T, number: impl Fn(&T) -> u64) {
+    let index = list.partition_point(|other| number(other) <= number(&item));
+    list.insert(index, item);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::History;
+    use crate::{
+        profile::ObjectId,
+        target::mappings::{Backing, Mapping},
+    };
+
+    const A: ObjectId = ObjectId::new(1);
+    const B: ObjectId = ObjectId::new(2);
+
+    fn mapping(start: u64, end: u64) -> Mapping {
+        Mapping {
+            start,
+            end,
+            backing: Backing::Vdso,
+        }
+    }
+
+    fn object(history: &History, tgid: u32, pc: u64, time: u64) -> Option<ObjectId> {
+        history.place(tgid, pc, time).map(|span| span.object)
+    }
+
+    #[test]
+    fn an_address_is_what_lay_there_at_the_time() {
+        let mut history = History::default();
+        history.mapped(7, 0, mapping(0x1000, 0x3000), A);
+        // The second half is reused.
+        history.mapped(7, 50, mapping(0x2000, 0x3000), B);
+        assert_eq!(object(&history, 7, 0x2000, 49), Some(A));
+        assert_eq!(object(&history, 7, 0x2000, 50), Some(B));
+        assert_eq!(object(&history, 7, 0x1fff, 60), Some(A));
+        assert_eq!(object(&history, 7, 0x3000, 60), None);
+        assert_eq!(object(&history, 8, 0x2000, 60), None);
+    }
+
+    #[test]
+    fn exec_leaves_nothing() {
+        let mut history = History::default();
+        history.mapped(7, 0, mapping(0x1000, 0x3000), A);
+        history.exec(7, 100);
+        history.mapped(7, 110, mapping(0x1000, 0x2000), B);
+        assert_eq!(object(&history, 7, 0x1000, 99), Some(A));
+        assert_eq!(object(&history, 7, 0x1000, 105), None);
+        assert_eq!(object(&history, 7, 0x1000, 110), Some(B));
+        assert_eq!(object(&history, 7, 0x2000, 110), None);
+        let life = history.life(7, 120).unwrap();
+        assert_eq!(life.executable(99), Some(A));
+        assert_eq!(life.executable(120), Some(B));
+    }
+
+    #[test]
+    fn a_child_begins_as_its_parent_and_goes_its_own_way() {
+        let mut history = History::default();
+        history.mapped(7, 0, mapping(0x1000, 0x2000), A);
+        history.named(7, 0, "sh");
+        history.started(8, 7, 10);
+        history.mapped(8, 20, mapping(0x5000, 0x6000), B);
+        assert_eq!(object(&history, 8, 0x1000, 11), Some(A));
+        assert_eq!(object(&history, 8, 0x5000, 21), Some(B));
+        assert_eq!(object(&history, 7, 0x5000, 21), None);
+        let name = |tgid, time| {
+            history
+                .life(tgid, time)
+                .unwrap()
+                .name(time)
+                .unwrap()
+                .to_string()
+        };
+        assert_eq!(name(8, 11), "sh");
+    }
+
+    #[test]
+    fn a_number_is_given_again() {
+        let mut history = History::default();
+        history.started(8, 1, 10);
+        history.mapped(8, 11, mapping(0x1000, 0x2000), A);
+        history.named(8, 12, "first");
+        history.ended(8, 20);
+        history.started(8, 1, 30);
+        history.mapped(8, 31, mapping(0x1000, 0x2000), B);
+        history.named(8, 32, "second");
+        assert_eq!(object(&history, 8, 0x1000, 15), Some(A));
+        assert_eq!(object(&history, 8, 0x1000, 35), Some(B));
+        let name = |time| {
+            history
+                .life(8, time)
+                .unwrap()
+                .name(time)
+                .unwrap()
+                .to_string()
+        };
+        assert_eq!(
+            (name(15), name(40)),
+            ("first".to_owned(), "second".to_owned())
+        );
+        history.forget_ended(25);
+        assert_eq!(object(&history, 8, 0x1000, 35), Some(B));
+        assert_eq!(history.life(8, 35).unwrap().start_ns(), 30);
+    }
+
+    #[test]
+    fn records_may_come_late() {
+        let mut history = History::default();
+        history.exec(7, 100);
+        // Written by another CPU, read after.
+        history.mapped(7, 50, mapping(0x1000, 0x2000), A);
+        assert_eq!(object(&history, 7, 0x1000, 60), Some(A));
+        assert_eq!(object(&history, 7, 0x1000, 101), None);
+    }
+}
