@@ -164,7 +164,7 @@ fn check(gmon: &Gmon, input: &[u8]) {
 /// Some program with functions: this one.
 fn this() -> &'static Executable {
     static THIS: OnceLock<Executable> = OnceLock::new();
-    THIS.get_or_init(|| match Executable::open("/proc/self/exe".as_ref()) {
+    THIS.get_or_init(|| match Executable::open("/proc/self/exe".as_ref(), &[]) {
         Ok(executable) => executable,
         Err(error) => panic!("{error}"),
     })

@@ -303,6 +303,45 @@ fn a_damaged_file_says_where() {
     refused(&[name, "--exe", program]);
 }
 
+/// The table is the same, whoever has the symbols.
+#[test]
+fn a_stripped_program_and_its_debug_file() {
+    require_programs!("cc", "objcopy");
+    let (dir, program, file) = recorded(&["-g", "-Wl,--build-id=0xabcdef"]);
+    let whole = report(&[&file], &program);
+    let objcopy = |arguments: &[&str]| {
+        let mut command = Command::new("objcopy");
+        Process::start(
+            command
+                .args(arguments)
+                .arg("program")
+                .current_dir(dir.path()),
+        )
+        .finish(Duration::from_secs(60))
+        .assert_code(0);
+    };
+    let debug = dir.path().join("debug/.build-id/ab/cdef.debug");
+    fs::create_dir_all(debug.parent().expect("a directory")).expect("a directory");
+    fs::copy(&program, &debug).expect("a copy");
+    objcopy(&["--strip-all"]);
+
+    let stripped = report(&[&file], &program);
+    assert!(stripped.rows.iter().all(|row| row.function != "spin_alpha"));
+    let finished = Profiler::new()
+        .args([
+            "report",
+            "gmon.out",
+            "--exe",
+            "program",
+            "--debug-dir",
+            "debug",
+        ])
+        .in_dir(dir.path())
+        .run();
+    finished.assert_code(0);
+    assert_eq!(Recorded::of(&finished.stdout).rows, whole.rows);
+}
+
 #[test]
 fn what_is_no_profile_and_no_program() {
     refused(&["no/such/gmon.out", "--exe", "/proc/self/exe"]).assert_says("no/such/gmon.out");

@@ -16,6 +16,7 @@ mod lifecycle;
 mod lockstep;
 mod mappings;
 mod mode;
+mod names;
 mod outputs;
 mod privileges;
 mod regions;

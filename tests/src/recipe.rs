@@ -24,6 +24,10 @@ pub enum Workload {
     StaticPie,
     /// `split` without a symbol table: the only names are the dynamic ones.
     DynamicSymbolsOnly,
+    /// `split`, stripped; its debug file is beside it, and it says so by a link.
+    DebugLink,
+    /// `split`, stripped; its debug file is below `debug/`, by build id.
+    DebugBuildId,
     /// `split` with its hot functions in `libhot.so`.
     SharedLibrary,
     /// `split` that loads `libhot.so` after it was told to go.
@@ -144,7 +148,20 @@ struct Recipe {
     libraries: &'static [Library],
     /// Whether the executable is linked with them, or loads them by itself.
     linked: bool,
-    stripped: bool,
+    symbols: Symbols,
+}
+
+/// Where the symbols of an executable go.
+#[derive(Clone, Copy, Debug, Hash)]
+enum Symbols {
+    /// Nowhere: they stay.
+    Stay,
+    /// Away, but for the dynamic ones.
+    Away,
+    /// To this file, which a link in the executable names.
+    Linked(&'static str),
+    /// To this file, without a word.
+    Moved(&'static str),
 }
 
 const PLAIN: Recipe = Recipe {
@@ -154,7 +171,7 @@ const PLAIN: Recipe = Recipe {
     flags: &[],
     libraries: &[],
     linked: false,
-    stripped: false,
+    symbols: Symbols::Stay,
 };
 
 const WITH_LIBRARY: Recipe = Recipe {
@@ -173,6 +190,8 @@ impl Workload {
         Self::Static,
         Self::StaticPie,
         Self::DynamicSymbolsOnly,
+        Self::DebugLink,
+        Self::DebugBuildId,
         Self::SharedLibrary,
         Self::Dlopen,
         Self::FarNonPie,
@@ -233,7 +252,20 @@ impl Workload {
             Self::DynamicSymbolsOnly => Recipe {
                 name: "split-dynsym",
                 flags: &["-rdynamic"],
-                stripped: true,
+                symbols: Symbols::Away,
+                ..PLAIN
+            },
+            Self::DebugLink => Recipe {
+                name: "split-debuglink",
+                // So that the link is all there is.
+                flags: &["-Wl,--build-id=none"],
+                symbols: Symbols::Linked("split.debug"),
+                ..PLAIN
+            },
+            Self::DebugBuildId => Recipe {
+                name: "split-build-id",
+                flags: &["-Wl,--build-id=0x5f4e3d2c1b0a"],
+                symbols: Symbols::Moved("debug/.build-id/5f/4e3d2c1b0a.debug"),
                 ..PLAIN
             },
             Self::SharedLibrary => Recipe {

@@ -17,12 +17,13 @@ pub struct Executable {
 }
 
 impl Executable {
-    /// Opens it and reads its symbol tables.
+    /// Opens it and reads its symbol tables: its own, and those of its debug file, which is looked
+    /// for beside it and in `debug_dirs`.
     ///
     /// # Errors
     ///
     /// If it is no ELF file of a little-endian machine.
-    pub fn open(path: &Path) -> Result<Self, RecordedError> {
+    pub fn open(path: &Path, debug_dirs: &[PathBuf]) -> Result<Self, RecordedError> {
         let fail = |reason: String| RecordedError::Executable {
             path: path.to_owned(),
             reason,
@@ -35,7 +36,7 @@ impl Executable {
         }
         Ok(Self {
             path: path.to_owned(),
-            extents: Extents::read(&file),
+            extents: Extents::read(&file, path, debug_dirs),
             file: Arc::new(file),
         })
     }

@@ -4,7 +4,7 @@ use super::{Executable, Recorded, RecordedError};
 
 /// This test, whose functions are known.
 fn this() -> Executable {
-    Executable::open("/proc/self/exe".as_ref()).unwrap()
+    Executable::open("/proc/self/exe".as_ref(), &[]).unwrap()
 }
 
 fn file(name: &str, bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
@@ -62,6 +62,6 @@ fn a_big_endian_program_is_refused() {
     // All of its numbers are backwards now; those that matter are none.
     image[32..64].fill(0);
     let (_dir, path) = file("a", &image);
-    let error = Executable::open(&path).unwrap_err();
+    let error = Executable::open(&path, &[]).unwrap_err();
     assert!(matches!(error, RecordedError::Executable { .. }), "{error}");
 }

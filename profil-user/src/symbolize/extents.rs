@@ -1,6 +1,9 @@
 //! Where functions begin and end, for ticks that are known by a wide range of text only.
 
-use std::fs::File;
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+};
 
 use object::{
     Endianness, FileKind, ReadCache, ReadRef,
@@ -12,7 +15,7 @@ use object::{
 };
 use profil_common::TEXT_BYTES_PER_BIN;
 
-use super::sections::Sections;
+use super::image::{Image, Places};
 use crate::target::ObjectFile;
 
 /// The text of an object, cut wherever a function begins or ends; in whole units of two bytes, a
@@ -35,19 +38,26 @@ pub(crate) struct Stretch {
 }
 
 impl Extents {
-    /// Reads the symbol tables of a file. Of one that should not be read, nothing is known.
-    pub(crate) fn read(file: &ObjectFile) -> Self {
-        let read = || {
-            let sections = Sections::read(file)?;
-            let cache = ReadCache::new(File::open(file.path()).ok()?);
-            let symbols = match FileKind::parse(&cache).ok()? {
-                FileKind::Elf32 => symbols::<FileHeader32<Endianness>>(&cache)?,
-                FileKind::Elf64 => symbols::<FileHeader64<Endianness>>(&cache)?,
-                _ => return None,
-            };
-            Some(Self::of(symbols, |start| sections.end_of(start)))
+    /// Reads the symbol tables of a file that is named `path`, and of its debug file. Of one that
+    /// should not be read, nothing is known.
+    pub(crate) fn read(file: &ObjectFile, path: &Path, debug_dirs: &[PathBuf]) -> Self {
+        let places = Places {
+            roots: vec!["/".into()],
+            dirs: debug_dirs,
         };
-        read().unwrap_or_default()
+        let Ok(image) = Image::read(file, Some(path), &places) else {
+            return Self::default();
+        };
+        let symbols = image
+            .sources(file)
+            .filter_map(|(file, _)| symbols_of(file))
+            .flatten()
+            .collect();
+        // Sections lie where they lie in both.
+        Self::of(symbols, |start| {
+            let mut sources = image.sources(file);
+            sources.find_map(|(_, sections)| sections.end_of(start))
+        })
     }
 
     /// Cuts the text by functions (address and size). One without a size goes as far as the next
@@ -98,6 +108,15 @@ impl Extents {
             .chain(rest.iter().copied())
             .zip(ends.chain([None]))
             .map(|((start, named), end)| Stretch { start, end, named })
+    }
+}
+
+fn symbols_of(file: &ObjectFile) -> Option<Vec<(u64, u64)>> {
+    let cache = ReadCache::new(File::open(file.path()).ok()?);
+    match FileKind::parse(&cache).ok()? {
+        FileKind::Elf32 => symbols::<FileHeader32<Endianness>>(&cache),
+        FileKind::Elf64 => symbols::<FileHeader64<Endianness>>(&cache),
+        _ => None,
     }
 }
 

@@ -1,30 +1,39 @@
 //! Address → name, or the reason why not.
 //!
-//! Names come from the ELF symbol tables, through blazesym. A name is given only inside the
-//! symbol's own size: what lies past it stays an address.
+//! Names come from the ELF symbol tables, through blazesym; those of a stripped file from its
+//! separate debug file. A name is given only inside the symbol's own size: what lies past it stays
+//! an address.
 
+mod debug_files;
 mod demangle;
 mod extents;
 mod functions;
 mod kernel;
+mod image;
 mod sections;
 mod ticks;
 
-use std::{collections::HashMap, fmt};
+use std::{
+    collections::HashMap,
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use blazesym::symbolize::{
     Input, Reason, Sym, Symbolized, Symbolizer as Blazesym,
     source::{Elf, Source},
 };
 
+pub use debug_files::DEFAULT_DIR as DEFAULT_DEBUG_DIR;
 pub(crate) use extents::{Extents, Stretch};
 pub use functions::{Function, functions};
 pub use ticks::Ticks;
 
 use crate::{
-    profile::{ElfClass, ObjectId, ObjectKind, Unresolved},
+    profile::{ElfClass, Object, ObjectId, ObjectKind, Unresolved},
     target::ObjectFile,
 };
+use image::{Image, Places};
 use sections::Sections;
 
 /// What an address is called.
@@ -86,9 +95,10 @@ impl fmt::Display for WhyUnnamed {
 /// Gives addresses names. Each distinct address is looked up once.
 pub struct Symbolizer {
     blazesym: Blazesym,
+    debug_dirs: Vec<PathBuf>,
     names: HashMap<(ObjectId, u64), Name>,
-    /// `None` for a file that should not be read.
-    sections: HashMap<ObjectId, Option<Sections>>,
+    /// Or why an object's file should not be read.
+    images: HashMap<ObjectId, Result<Image, WhyUnnamed>>,
 }
 
 impl Default for Symbolizer {
@@ -100,6 +110,11 @@ impl Default for Symbolizer {
 impl Symbolizer {
     /// A symbolizer that has looked up nothing yet.
     pub fn new() -> Self {
+        Self::with_debug_dirs(vec![DEFAULT_DEBUG_DIR.into()])
+    }
+
+    /// One that looks for separate debug files in these directories, and beside the objects.
+    pub fn with_debug_dirs(debug_dirs: Vec<PathBuf>) -> Self {
         let blazesym = Blazesym::builder()
             .enable_code_info(false)
             .enable_inlined_fns(false)
@@ -108,8 +123,9 @@ impl Symbolizer {
             .build();
         Self {
             blazesym,
+            debug_dirs,
             names: HashMap::new(),
-            sections: HashMap::new(),
+            images: HashMap::new(),
         }
     }
 
@@ -154,51 +170,90 @@ impl Symbolizer {
         let Some(Some(file)) = ticks.files.get(object.index()) else {
             return all(WhyUnnamed::FileUnreadable);
         };
-        self.names_in_file(object, file, addresses)
-            .unwrap_or_else(all)
-    }
-
-    fn names_in_file(
-        &mut self,
-        object: ObjectId,
-        file: &ObjectFile,
-        addresses: &[u64],
-    ) -> Result<Vec<Name>, WhyUnnamed> {
         if !file.is_unchanged() {
-            return Err(WhyUnnamed::FileChanged);
+            return all(WhyUnnamed::FileChanged);
         }
-        let sections = self
-            .sections
-            .entry(object)
-            .or_insert_with(|| Sections::read(file));
-        let sections = sections.as_ref().ok_or(WhyUnnamed::TablesUnreadable)?;
-        let mut elf = Elf::new(file.path());
-        // Functions are enough here, and quick: no DWARF.
-        elf.debug_syms = false;
-        let source = Source::Elf(elf);
-        let look_up = |addresses: &[u64]| {
-            self.blazesym
-                .symbolize(&source, Input::VirtOffset(addresses))
-                .map_err(|_| WhyUnnamed::TablesUnreadable)
-        };
-        let second_bytes: Vec<u64> = addresses.iter().map(|&address| address | 1).collect();
-        let first = look_up(addresses)?;
-        let second = look_up(&second_bytes)?;
-        let name = |((&address, first), second): ((&u64, _), &Symbolized<'_>)| {
-            // A bin holds two addresses. Where a function starts at the second, the first is the
-            // last byte of another one or of the padding before it, and what ticks is the start.
-            match second {
-                Symbolized::Sym(symbol) if symbol.addr == address | 1 => function(symbol),
-                _ => name_of(address, first, sections),
+        let image = self.images.entry(object).or_insert_with(|| {
+            let places = Places {
+                roots: ticks.roots(),
+                dirs: &self.debug_dirs,
+            };
+            Image::read(file, path_of(&ticks.objects[object.index()]), &places)
+        });
+        match image {
+            Ok(image) => {
+                names_from(&self.blazesym, image.sources(file), addresses).unwrap_or_else(all)
             }
-        };
-        Ok(addresses
-            .iter()
-            .zip(&first)
-            .zip(&second)
-            .map(name)
-            .collect())
+            Err(why) => all(*why),
+        }
     }
+}
+
+/// The path of an object, as its process sees it.
+fn path_of(object: &Object) -> Option<&Path> {
+    match &object.kind {
+        ObjectKind::File { path, .. } => Some(path),
+        _ => None,
+    }
+}
+
+/// The names of some addresses: each from the first of the files that has one.
+fn names_from<'a>(
+    blazesym: &Blazesym,
+    sources: impl Iterator<Item = (&'a ObjectFile, &'a Sections)>,
+    addresses: &[u64],
+) -> Result<Vec<Name>, WhyUnnamed> {
+    let mut names: Option<Vec<Name>> = None;
+    for (file, sections) in sources {
+        let found = names_in_file(blazesym, file, sections, addresses)?;
+        names = Some(match names {
+            None => found,
+            Some(before) => before.into_iter().zip(found).map(better).collect(),
+        });
+    }
+    names.ok_or(WhyUnnamed::NoSymbols)
+}
+
+/// What two files say of an address: a name, or that the first, which has more symbols, has none.
+fn better(names: (Name, Name)) -> Name {
+    match names {
+        (Name::Unnamed(_), name @ Name::Function { .. }) => name,
+        (name, _) => name,
+    }
+}
+
+fn names_in_file(
+    blazesym: &Blazesym,
+    file: &ObjectFile,
+    sections: &Sections,
+    addresses: &[u64],
+) -> Result<Vec<Name>, WhyUnnamed> {
+    let mut elf = Elf::new(file.path());
+    // Functions are enough here, and quick: no DWARF.
+    elf.debug_syms = false;
+    let source = Source::Elf(elf);
+    let look_up = |addresses: &[u64]| {
+        blazesym
+            .symbolize(&source, Input::VirtOffset(addresses))
+            .map_err(|_| WhyUnnamed::TablesUnreadable)
+    };
+    let second_bytes: Vec<u64> = addresses.iter().map(|&address| address | 1).collect();
+    let first = look_up(addresses)?;
+    let second = look_up(&second_bytes)?;
+    let name = |((&address, first), second): ((&u64, _), &Symbolized<'_>)| {
+        // A bin holds two addresses. Where a function starts at the second, the first is the
+        // last byte of another one or of the padding before it, and what ticks is the start.
+        match second {
+            Symbolized::Sym(symbol) if symbol.addr == address | 1 => function(symbol),
+            _ => name_of(address, first, sections),
+        }
+    };
+    Ok(addresses
+        .iter()
+        .zip(&first)
+        .zip(&second)
+        .map(name)
+        .collect())
 }
 
 fn name_of(address: u64, found: &Symbolized<'_>, sections: &Sections) -> Name {

@@ -1,11 +1,20 @@
 //! What an ELF file's section headers say: where code lies, for symbols that do not say where
-//! they end, and how large its symbol tables are, before anybody reads them.
+//! they end; which tables it has, and how large they are, before anybody reads them; and which
+//! other file has the rest.
 
-use std::{fs::File, ops::Range, os::unix::fs::MetadataExt as _};
+use std::{
+    ffi::OsString,
+    fs::File,
+    ops::Range,
+    os::unix::{ffi::OsStringExt as _, fs::MetadataExt as _},
+};
 
 use object::{
-    Endianness, FileKind, ReadCache, ReadRef,
-    elf::{FileHeader32, FileHeader64, SHF_EXECINSTR, SHT_DYNSYM, SHT_STRTAB, SHT_SYMTAB},
+    Endian as _, Endianness, FileKind, ReadCache, ReadRef,
+    elf::{
+        FileHeader32, FileHeader64, SHF_COMPRESSED, SHF_EXECINSTR, SHT_DYNSYM, SHT_NOBITS,
+        SHT_STRTAB, SHT_SYMTAB,
+    },
     read::elf::{FileHeader, SectionHeader as _},
 };
 
@@ -18,7 +27,22 @@ pub(super) struct Sections {
     code: Vec<Range<u64>>,
     /// Bytes of all symbol and string tables.
     symbol_bytes: u64,
+    /// Whether there is a `.symtab`, and not the exported symbols alone.
+    pub(super) has_symbols: bool,
+    /// Which file was split off from this one.
+    pub(super) debug_link: Option<DebugLink>,
 }
+
+/// `.gnu_debuglink`: the name of the file that a program's symbols were put into, and its CRC.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct DebugLink {
+    /// Without a directory. Untrusted.
+    pub(super) name: OsString,
+    pub(super) crc: u32,
+}
+
+/// The longest name of a file, and a CRC, with room to spare.
+const MAX_LINK_BYTES: u64 = 4096;
 
 /// More than the symbols of the largest programs there are. To look up one name in as much takes
 /// about 600 MiB of memory.
@@ -64,35 +88,64 @@ where
     if header.shnum(endian, data).ok()? as u64 > MAX_SECTIONS {
         return None;
     }
+    let table = header.sections(endian, data).ok()?;
     let mut sections = Sections {
         code: Vec::new(),
         symbol_bytes: 0,
+        has_symbols: false,
+        debug_link: None,
     };
-    for section in header.section_headers(endian, data).ok()? {
+    for section in table.iter() {
         let (address, size) = (
             section.sh_addr(endian).into(),
             section.sh_size(endian).into(),
         );
+        let (kind, flags) = (section.sh_type(endian), section.sh_flags(endian).into());
         // Sections that are not loaded, debug information above all, have the address 0 and would
         // seem to hold half of the program.
-        if section.sh_flags(endian).into() & u64::from(SHF_EXECINSTR) != 0 && size > 0 {
+        if flags & u64::from(SHF_EXECINSTR) != 0 && size > 0 {
             sections.code.push(address..address.saturating_add(size));
         }
-        if matches!(
-            section.sh_type(endian),
-            SHT_SYMTAB | SHT_DYNSYM | SHT_STRTAB
-        ) {
+        if matches!(kind, SHT_SYMTAB | SHT_DYNSYM | SHT_STRTAB) {
+            // Nobody compresses them, and what they would grow to cannot be known.
+            if flags & u64::from(SHF_COMPRESSED) != 0 {
+                return None;
+            }
             sections.symbol_bytes = sections.symbol_bytes.saturating_add(size);
+        }
+        // The first symbol is always there, and means nothing (elf(5)).
+        sections.has_symbols |= kind == SHT_SYMTAB && size > section.sh_entsize(endian).into();
+        if kind != SHT_NOBITS
+            && size <= MAX_LINK_BYTES
+            && table.section_name(endian, section) == Ok(b".gnu_debuglink")
+        {
+            let bytes = section.data(endian, data).ok()?;
+            sections.debug_link = debug_link(bytes, endian);
         }
     }
     Some(sections)
+}
+
+/// The contents of `.gnu_debuglink`: a name, zeros up to a multiple of four bytes, the CRC.
+fn debug_link(bytes: &[u8], endian: Endianness) -> Option<DebugLink> {
+    let length = bytes.iter().position(|&byte| byte == 0)?;
+    let name = &bytes[..length];
+    let crc = bytes
+        .get((length + 1).next_multiple_of(4)..)?
+        .first_chunk()?;
+    // A plain name: it must not lead out of the directories that are searched.
+    let plain = !name.is_empty() && !name.contains(&b'/') && name != b"." && name != b"..";
+    plain.then(|| DebugLink {
+        name: OsString::from_vec(name.to_vec()),
+        crc: endian.read_u32(*crc),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use std::{fs::File, io::Write as _};
 
-    use super::Sections;
+    use super::{DebugLink, Endianness, Sections, debug_link};
     use crate::target::ObjectFile;
 
     #[test]
@@ -111,10 +164,40 @@ mod tests {
         let sections = Sections {
             code: vec![0x1000..0x1010, 0x1010..0x1020],
             symbol_bytes: 0,
+            has_symbols: false,
+            debug_link: None,
         };
         assert!(sections.together(0x1000, 0x100f));
         assert!(!sections.together(0x100f, 0x1010));
         assert!(!sections.together(0x1020, 0x1020));
+    }
+
+    #[test]
+    fn a_link_is_a_plain_name_and_a_crc() {
+        let link = |bytes: &[u8]| debug_link(bytes, Endianness::Little);
+        for (bytes, name) in [
+            (&b"a.debug\0\x78\x56\x34\x12"[..], "a.debug"),
+            (b"abc\0\x78\x56\x34\x12", "abc"),
+            (b"ab\0\0\x78\x56\x34\x12", "ab"),
+            (b"abcd\0\0\0\0\x78\x56\x34\x12and more", "abcd"),
+        ] {
+            let (name, crc) = (name.into(), 0x1234_5678);
+            assert_eq!(link(bytes), Some(DebugLink { name, crc }));
+        }
+        for bytes in [
+            &b""[..],
+            b"\0",
+            b"\0\0\0\0\x78\x56\x34\x12",
+            b"no end",
+            b"abc\0\x78\x56\x34",
+            b"../a\0\0\0\0\x78\x56\x34\x12",
+            b"..\0\0\x78\x56\x34\x12",
+            b"/ab\0\x78\x56\x34\x12",
+        ] {
+            assert_eq!(link(bytes), None, "{bytes:?}");
+        }
+        let big = debug_link(b"abc\0\x12\x34\x56\x78", Endianness::Big);
+        assert_eq!(big.map(|link| link.crc), Some(0x1234_5678));
     }
 
     /// Our own executable with one section's size overwritten, as a file with a hole at its end.

@@ -1,8 +1,9 @@
 //! What gets names: ticks by address, of a run or of a file.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use crate::{
+    options::Tgid,
     profile::{self, Count, Object, ObjectId},
     recorded::Recorded,
     session::Taken,
@@ -16,11 +17,20 @@ pub struct Ticks<'a> {
     pub(super) counts: &'a [Count],
     /// In the order of the objects.
     pub(super) files: &'a [Option<Arc<ObjectFile>>],
+    /// The process, if it is one that runs.
+    pub(super) target: Option<Tgid>,
 }
 
 impl<'a> Ticks<'a> {
     pub(super) fn counts_in(&self, id: ObjectId) -> &'a [Count] {
         profile::counts_in(self.counts, id)
+    }
+
+    /// The roots that paths of the objects may lead from: ours, and that of the process, which may
+    /// be in a container.
+    pub(super) fn roots(&self) -> Vec<PathBuf> {
+        let target = self.target.map(|tgid| format!("/proc/{tgid}/root").into());
+        [PathBuf::from("/")].into_iter().chain(target).collect()
     }
 }
 
@@ -30,6 +40,7 @@ impl<'a> From<&'a Taken> for Ticks<'a> {
             objects: &taken.profile.objects,
             counts: &taken.profile.counts,
             files: &taken.files,
+            target: Some(taken.profile.target),
         }
     }
 }
@@ -46,6 +57,7 @@ impl<'a> From<&'a Recorded> for Ticks<'a> {
             objects: &recorded.objects,
             counts: &recorded.counts,
             files: &recorded.executables,
+            target: None,
         }
     }
 }

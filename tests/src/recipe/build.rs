@@ -9,7 +9,7 @@ use std::{
     process::Command,
 };
 
-use super::{COMMON, Recipe, SOURCES, Workload};
+use super::{COMMON, Recipe, SOURCES, Symbols, Workload};
 
 fn compiler() -> String {
     env::var("CC").unwrap_or_else(|_| "cc".to_owned())
@@ -52,11 +52,15 @@ impl Recipe {
         if self.linked {
             cc.args(self.libraries.iter().map(|library| library.name));
         }
-        // Symbols go by the linker: a `strip` knows only its own machine's files.
-        if self.stripped {
+        if matches!(self.symbols, Symbols::Away) {
             cc.arg("-s");
         }
         run_in(aside.path(), &mut cc)?;
+        match self.symbols {
+            Symbols::Stay | Symbols::Away => {}
+            Symbols::Linked(file) => self.split_off(aside.path(), file, true)?,
+            Symbols::Moved(file) => self.split_off(aside.path(), file, false)?,
+        }
         match fs::rename(aside.path(), home) {
             // It has moved away: there is nothing left to remove.
             Ok(()) => {
@@ -68,6 +72,33 @@ impl Recipe {
             Err(error) => Err(error),
         }
     }
+}
+
+impl Recipe {
+    /// Moves symbols and debug information of the executable into `file`.
+    fn split_off(&self, dir: &Path, file: &str, linked: bool) -> io::Result<()> {
+        if let Some(parent) = dir.join(file).parent() {
+            fs::create_dir_all(parent)?;
+        }
+        let objcopy = objcopy()?;
+        let keep = ["--only-keep-debug", self.name, file];
+        run_in(dir, Command::new(&objcopy).args(keep))?;
+        let mut strip = Command::new(&objcopy);
+        strip.args(["--strip-all", self.name]);
+        if linked {
+            strip.arg(format!("--add-gnu-debuglink={file}"));
+        }
+        run_in(dir, &mut strip).map(|_| ())
+    }
+}
+
+/// The compiler's own: one knows only its own machine's files.
+fn objcopy() -> io::Result<String> {
+    let path = run_in(
+        Path::new("."),
+        Command::new(compiler()).arg("-print-prog-name=objcopy"),
+    )?;
+    Ok(path.trim().to_owned())
 }
 
 /// Builds every target that the compiler `$CC` can build into `dir`, each as `NAME/NAME`.

@@ -1,5 +1,6 @@
 //! Flags as typed, and flags as meant.
 
+mod names;
 mod regions;
 mod whom;
 
@@ -12,6 +13,8 @@ use profil_user::{
 };
 
 use crate::report;
+use names::NameFlags;
+pub(crate) use names::Names;
 use regions::RegionFlags;
 pub(crate) use whom::Whom;
 use whom::WhomFlags;
@@ -61,6 +64,9 @@ pub(crate) struct Args {
     format: Option<Format>,
 
     #[command(flatten)]
+    names: NameFlags,
+
+    #[command(flatten)]
     regions: RegionFlags,
 
     /// Leave out what the target starts: its child processes
@@ -95,6 +101,9 @@ enum Verb {
         /// The program or shared object that was profiled, for the names
         #[arg(long, value_name = "BINARY")]
         exe: Option<PathBuf>,
+
+        #[command(flatten)]
+        names: NameFlags,
     },
     /// Print the rates of the clocks, after hz(9): the kernel's, and ours
     Clock {
@@ -173,6 +182,7 @@ pub(crate) struct Plan {
     pub(crate) options: Options,
     pub(crate) duration: Option<Duration>,
     pub(crate) outputs: Vec<Destination>,
+    pub(crate) names: Names,
 }
 
 impl Args {
@@ -181,14 +191,18 @@ impl Args {
         match self.verb.take() {
             Some(Verb::Doctor) => Ok(Job::Doctor),
             Some(Verb::Clock { json }) => Ok(Job::Clock { as_json: json }),
-            Some(Verb::Report { files, exe }) => {
+            Some(Verb::Report { files, exe, names }) => {
                 let executable = exe.ok_or_else(|| {
                     usage_of_report("a gmon.out has addresses only; name the program that was profiled: --exe BINARY")
                 })?;
                 if files.is_empty() {
                     return Err(usage_of_report("no file is named, gmon.out for example"));
                 }
-                Ok(Job::Report(report::Plan { files, executable }))
+                Ok(Job::Report(report::Plan {
+                    files,
+                    executable,
+                    names: names.names(),
+                }))
             }
             None => Ok(Job::Profile(Box::new(self.plan()?))),
         }
@@ -254,6 +268,7 @@ impl Args {
             options,
             duration: self.duration,
             outputs,
+            names: self.names.names(),
         })
     }
 }

@@ -10,9 +10,11 @@ use std::{
 use profil_user::{
     Profile, Snapshot, Taken,
     export::text::{function_name, shorten},
-    symbolize::{Function, Symbolizer, functions},
+    symbolize::{Function, functions},
 };
 use tokio::sync::watch;
+
+use crate::args::Names;
 
 /// Functions shown.
 const TOP: usize = 5;
@@ -27,9 +29,10 @@ pub(crate) struct LiveView {
 
 impl LiveView {
     /// Shows every snapshot until there are no more.
-    pub(crate) fn start(snapshots: watch::Receiver<Snapshot>) -> Self {
+    pub(crate) fn start(snapshots: watch::Receiver<Snapshot>, names: &Names) -> Self {
+        let names = names.clone();
         Self {
-            thread: thread::spawn(move || show_all(snapshots)),
+            thread: thread::spawn(move || show_all(snapshots, &names)),
         }
     }
 
@@ -40,12 +43,12 @@ impl LiveView {
     }
 }
 
-fn show_all(mut snapshots: watch::Receiver<Snapshot>) {
+fn show_all(mut snapshots: watch::Receiver<Snapshot>, names: &Names) {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().build() else {
         return;
     };
     let mut screen = Screen::default();
-    let mut symbolizer = Symbolizer::new();
+    let mut symbolizer = names.symbolizer();
     let welcome = "profiling; Ctrl-C ends it and prints the profile";
     screen.show(&[shorten(welcome, columns())]);
     while runtime.block_on(snapshots.changed()).is_ok() {

@@ -6,25 +6,22 @@ use std::{
 };
 
 use anyhow::Context as _;
-use profil_user::{
-    Executable, Recorded,
-    export::recorded,
-    symbolize::{Symbolizer, functions},
-};
+use profil_user::{Executable, Recorded, export::recorded, symbolize::functions};
 
-use crate::run::layout_of;
+use crate::{args::Names, run::layout_of};
 
 /// Which files, and of which program.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) files: Vec<PathBuf>,
     pub(crate) executable: PathBuf,
+    pub(crate) names: Names,
 }
 
 pub(crate) fn run(plan: &Plan) -> anyhow::Result<()> {
-    let executable = Executable::open(&plan.executable)?;
+    let executable = Executable::open(&plan.executable, &plan.names.debug_dirs)?;
     let profile = Recorded::read(&plan.files, &executable)?;
-    let mut symbolizer = Symbolizer::new();
+    let mut symbolizer = plan.names.symbolizer();
     symbolizer.look_up(&profile);
     let functions = functions(&profile, &symbolizer);
     let stdout = io::stdout();

@@ -18,7 +18,7 @@ use profil_user::{
 use tokio::{runtime::Runtime, sync::oneshot};
 
 use crate::{
-    args::{Plan, Whom},
+    args::{Names, Plan, Whom},
     live::LiveView,
     outline,
     signals::{Signals, Switches},
@@ -58,9 +58,10 @@ pub(crate) fn run(mut plan: Plan) -> anyhow::Result<Option<u8>> {
     for line in outline::lines(&session.outlines(), session.kernel_bytes()) {
         talk::note(&line);
     }
+    let names = &plan.names;
     let watching = (&mut signals, switches);
-    let taken = take(&runtime, session, command.as_mut(), watching, plan.duration)?;
-    let functions = name(&runtime, &taken, &mut signals);
+    let taken = take(&runtime, session, command.as_mut(), watching, plan.duration, names)?;
+    let functions = name(&runtime, &taken, &mut signals, names);
     // Standard output is the command's.
     let to = if command.is_some() {
         Stream::Stderr
@@ -88,11 +89,12 @@ fn take(
     command: Option<&mut Launched>,
     (signals, mut switches): (&mut Signals, Switches),
     duration: Option<Duration>,
+    names: &Names,
 ) -> anyhow::Result<Taken> {
     let is_command = command.is_some();
     // A command has the terminal for itself.
-    let view =
-        (io::stderr().is_terminal() && !is_command).then(|| LiveView::start(session.snapshots()));
+    let view = (io::stderr().is_terminal() && !is_command)
+        .then(|| LiveView::start(session.snapshots(), names));
     let time_is_up = async {
         match duration {
             Some(duration) => tokio::time::sleep(duration).await,
@@ -122,11 +124,12 @@ fn take(
 
 /// Looks up names, on a thread of its own: they can take long, or even bring the thread down,
 /// and neither may cost the profile. A signal meanwhile ends the wait, and leaves addresses.
-fn name(runtime: &Runtime, taken: &Taken, signals: &mut Signals) -> Vec<Function> {
+fn name(runtime: &Runtime, taken: &Taken, signals: &mut Signals, names: &Names) -> Vec<Function> {
     let (send, receive) = oneshot::channel();
     let looked_up = taken.clone();
+    let names = names.clone();
     thread::spawn(move || {
-        let mut symbolizer = Symbolizer::new();
+        let mut symbolizer = names.symbolizer();
         symbolizer.look_up(&looked_up);
         // Nobody waits any more after a signal.
         let _ = send.send(functions(&looked_up, &symbolizer));

@@ -1,0 +1,36 @@
+//! Where names come from.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use profil_user::symbolize::{DEFAULT_DEBUG_DIR, Symbolizer};
+
+/// Flags of whatever prints names.
+#[derive(Clone, Debug, Args)]
+pub(super) struct NameFlags {
+    /// Look for the debug files of stripped objects in DIR, by build id (.build-id/) and by link;
+    /// repeatable. Beside the objects they are found anyway
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_DEBUG_DIR)]
+    debug_dir: Vec<PathBuf>,
+}
+
+/// What names are taken from.
+#[derive(Clone, Debug)]
+pub(crate) struct Names {
+    pub(crate) debug_dirs: Vec<PathBuf>,
+}
+
+impl Names {
+    /// Who looks them up.
+    pub(crate) fn symbolizer(&self) -> Symbolizer {
+        Symbolizer::with_debug_dirs(self.debug_dirs.clone())
+    }
+}
+
+impl NameFlags {
+    pub(super) fn names(self) -> Names {
+        Names {
+            debug_dirs: self.debug_dir,
+        }
+    }
+}
