@@ -12,7 +12,7 @@ use profil_user::{
         gmon::{self, Variant},
         syms,
     },
-    symbolize::{Function, WhyUnnamed},
+    symbolize::{Function, Place, WhyUnnamed},
 };
 use tempfile::TempDir;
 
@@ -205,6 +205,7 @@ fn function(
         address: image.text + distance,
         name: name.map(str::to_owned),
         mangled: mangled.map(str::to_owned),
+        place: Place::Whole,
         user: 1,
         system: 0,
     }

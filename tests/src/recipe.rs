@@ -59,6 +59,12 @@ pub enum Workload {
     Brief,
     /// `busy`: in one function until it is killed.
     Busy,
+    /// `inline`: its hot loops are inlined, also one in another.
+    Inline,
+    /// The same with compressed debug information.
+    InlineCompressed,
+    /// The same, stripped, with a debug file.
+    InlineStripped,
     /// `itimer`: profiles itself with ITIMER_PROF, for as long as asked for.
     Itimer,
     /// `many`: as many mappings of text as asked for, then like `busy`.
@@ -101,6 +107,7 @@ const SOURCES: &[(&str, &str)] = &[
     ("hot.c", include_str!("../workloads/hot.c")),
     ("hot.h", include_str!("../workloads/hot.h")),
     ("idle.c", include_str!("../workloads/idle.c")),
+    ("inline.c", include_str!("../workloads/inline.c")),
     ("itimer.c", include_str!("../workloads/itimer.c")),
     ("jit.c", include_str!("../workloads/jit.c")),
     ("lockstep.c", include_str!("../workloads/lockstep.c")),
@@ -174,6 +181,11 @@ const PLAIN: Recipe = Recipe {
     symbols: Symbols::Stay,
 };
 
+const INLINE: Recipe = Recipe {
+    sources: &["inline.c"],
+    ..PLAIN
+};
+
 const WITH_LIBRARY: Recipe = Recipe {
     sources: &["split.c"],
     flags: &["-Wl,-rpath,$ORIGIN"],
@@ -207,6 +219,9 @@ impl Workload {
         Self::Idle,
         Self::Brief,
         Self::Busy,
+        Self::Inline,
+        Self::InlineCompressed,
+        Self::InlineStripped,
         Self::Itimer,
         Self::Many,
         Self::Odd,
@@ -344,6 +359,20 @@ impl Workload {
                 name: "busy",
                 sources: &["busy.c"],
                 ..PLAIN
+            },
+            Self::Inline => Recipe {
+                name: "inline",
+                ..INLINE
+            },
+            Self::InlineCompressed => Recipe {
+                name: "inline-compressed",
+                flags: &["-gz=zlib"],
+                ..INLINE
+            },
+            Self::InlineStripped => Recipe {
+                name: "inline-stripped",
+                symbols: Symbols::Linked("inline.debug"),
+                ..INLINE
             },
             Self::Itimer => Recipe {
                 name: "itimer",

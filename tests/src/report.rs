@@ -69,7 +69,7 @@ impl Report {
     ///
     /// Says which part is missing or not understood.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let is_heading = |line: &&str| line.contains("function") && line.contains("object");
+        let is_heading = |line: &&str| line.contains("self%") && line.contains("object");
         let rows = text
             .lines()
             .skip_while(|line| !is_heading(line))

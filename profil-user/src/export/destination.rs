@@ -126,6 +126,12 @@ impl Destination {
         *format == Format::Buffer
     }
 
+    /// Whether it is for people, who may have asked for other rows than functions.
+    pub(super) fn takes_rows(&self) -> bool {
+        let (Self::Stdout(format) | Self::File(_, format) | Self::Directory(_, format)) = self;
+        *format == Format::Text
+    }
+
     /// The name for messages.
     pub(super) fn path(&self) -> PathBuf {
         match self {

@@ -80,6 +80,11 @@ impl Output {
         matches!(self.destination, Destination::Stdout(_))
     }
 
+    /// Whether it is for people, who may have asked for other rows than functions.
+    pub fn takes_rows(&self) -> bool {
+        self.destination.takes_rows()
+    }
+
     /// Writes the profile and puts it in place. Returns what a person should know, if anything.
     ///
     /// # Errors

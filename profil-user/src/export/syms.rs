@@ -75,7 +75,7 @@ mod tests {
     use super::{LONGEST, word_for};
     use crate::{
         profile::{Object, ObjectId, ObjectKind},
-        symbolize::{Function, WhyUnnamed},
+        symbolize::{Function, Place, WhyUnnamed},
     };
 
     fn word(name: Result<&str, WhyUnnamed>, mangled: Option<&str>) -> String {
@@ -84,6 +84,7 @@ mod tests {
             address: 0x1234,
             name: name.map(str::to_owned),
             mangled: mangled.map(str::to_owned),
+            place: Place::Whole,
             user: 1,
             system: 0,
         };

@@ -8,7 +8,7 @@ use super::{escape::printable, text::Layout};
 use crate::{
     options::Rate,
     profile::{Object, ObjectKind},
-    symbolize::Function,
+    symbolize::{Function, Place},
 };
 
 /// Fewest columns left to a name, however narrow the terminal.
@@ -76,7 +76,7 @@ pub(super) fn write(
             .chain(time.heads())
             .chain(["ticks".to_owned()])
             .collect(),
-        name: "function".to_owned(),
+        name: what_rows_are(functions).to_owned(),
         object: "object".to_owned(),
     };
     let columns = Columns::fit(&heads, &rows, layout.width);
@@ -93,6 +93,11 @@ pub(super) fn write(
         )?;
     }
     Ok(())
+}
+
+fn what_rows_are(rows: &[Function]) -> &'static str {
+    let of_lines = rows.iter().any(|row| row.place != Place::Whole);
+    if of_lines { "line" } else { "function" }
 }
 
 /// One line of the flat profile, ready to be laid out.
@@ -166,9 +171,14 @@ fn percent(part: u64, total: u64) -> f64 {
     }
 }
 
-/// What to call a function: its name, or its place and the reason why it has none.
+/// What to call a row: the line, the name of the function, or its place and the reason why it has
+/// none.
 pub fn function_name(function: &Function, object: &Object) -> String {
+    if let Place::Line(line) = &function.place {
+        return format!("{}:{}", printable(&line.file), line.number);
+    }
     match &function.name {
+        Ok(name) if function.place == Place::NoLine => format!("{} (no line)", printable(name)),
         Ok(name) => printable(name).into_owned(),
         Err(why) => match object.kind {
             ObjectKind::File { .. } | ObjectKind::Vdso => {
@@ -224,7 +234,38 @@ fn pad(text: &str, width: usize) -> String {
 mod tests {
     use unicode_width::UnicodeWidthStr as _;
 
-    use super::{NAME_MIN, pad, share_out, shorten};
+    use super::{NAME_MIN, function_name, pad, share_out, shorten};
+    use crate::{
+        profile::{Object, ObjectId, ObjectKind},
+        symbolize::{Function, Line, Place},
+    };
+
+    #[test]
+    fn a_line_is_escaped_and_so_is_a_name_without_one() {
+        let line = Line {
+            file: "a\x1b[2J.c".into(),
+            number: 7,
+        };
+        let function = |place| Function {
+            object: ObjectId::new(0),
+            address: 0,
+            name: Ok("f\x1b".to_owned()),
+            mangled: None,
+            place,
+            user: 1,
+            system: 0,
+        };
+        let object = Object {
+            kind: ObjectKind::Vdso,
+            is_main: false,
+            build_id: None,
+            text: Vec::new(),
+        };
+        let shown = |place| function_name(&function(place), &object);
+        assert_eq!(shown(Place::Line(line)), r"a\u{1b}[2J.c:7");
+        assert_eq!(shown(Place::NoLine), r"f\u{1b} (no line)");
+        assert_eq!(shown(Place::Whole), r"f\u{1b}");
+    }
 
     #[test]
     fn a_long_name_loses_its_middle() {

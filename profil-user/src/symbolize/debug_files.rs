@@ -24,6 +24,22 @@ pub(crate) struct Stripped<'a> {
     pub(crate) build_id: Option<BuildId>,
     /// What it says of its debug file, and its own directory.
     pub(super) link: Option<(&'a DebugLink, &'a Path)>,
+    pub(super) lacks: Lacks,
+}
+
+/// What a file does not have itself: a debug file that has any of it is a help.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Lacks {
+    /// A symbol table.
+    pub(super) symbols: bool,
+    /// Lines, and somebody asked for them.
+    pub(super) lines: bool,
+}
+
+impl Lacks {
+    fn any_in(self, sections: &Sections) -> bool {
+        self.symbols && sections.has_symbols || self.lines && sections.debug.has_lines
+    }
 }
 
 /// A debug file that was found.
@@ -31,6 +47,8 @@ pub(crate) struct Stripped<'a> {
 pub(crate) struct DebugFile {
     pub(super) file: ObjectFile,
     pub(super) sections: Sections,
+    /// Whether it is in a directory that a person named, and not where anybody may put a file.
+    pub(super) is_trusted: bool,
 }
 
 /// Finds the debug file of a stripped file: by its build id in each of `dirs`, and by its link
@@ -44,19 +62,22 @@ pub(crate) fn find(
     dirs: &[PathBuf],
 ) -> Option<DebugFile> {
     roots.iter().find_map(|root| {
+        let is_ours = root == Path::new("/");
         let by_id = || {
             let id = stripped.build_id?;
             dirs.iter()
-                .find_map(|dir| open(stripped, &below(root, dir).join(path_of(id))))
+                .find_map(|dir| open(stripped, &below(root, dir).join(path_of(id)), is_ours))
         };
         let by_link = || {
             let (link, home) = stripped.link?;
-            let beside = [home.to_owned(), home.join(".debug")];
-            let mirrored = dirs.iter().map(|dir| below(dir, home));
+            let beside = [(home.to_owned(), false), (home.join(".debug"), false)];
+            let mirrored = dirs.iter().map(|dir| (below(dir, home), is_ours));
             beside
                 .into_iter()
                 .chain(mirrored)
-                .find_map(|place| open(stripped, &below(root, &place).join(&link.name)))
+                .find_map(|(place, is_trusted)| {
+                    open(stripped, &below(root, &place).join(&link.name), is_trusted)
+                })
         };
         by_id().or_else(by_link)
     })
@@ -81,9 +102,9 @@ fn path_of(id: BuildId) -> PathBuf {
 }
 
 /// Opens a candidate, if it is of the same build and has what is missing.
-fn open(stripped: Stripped<'_>, path: &Path) -> Option<DebugFile> {
+fn open(stripped: Stripped<'_>, path: &Path, is_trusted: bool) -> Option<DebugFile> {
     let file = ObjectFile::open_named(path).ok()?;
-    let sections = Sections::read(&file).filter(|sections| sections.has_symbols)?;
+    let sections = Sections::read(&file).filter(|sections| stripped.lacks.any_in(sections))?;
     let same = match (stripped.build_id, file.build_id()) {
         (Some(wanted), Some(id)) => wanted == id,
         _ => {
@@ -92,7 +113,11 @@ fn open(stripped: Stripped<'_>, path: &Path) -> Option<DebugFile> {
                 && crc_of(&file.path()).is_ok_and(|crc| crc == link.crc)
         }
     };
-    same.then_some(DebugFile { file, sections })
+    same.then_some(DebugFile {
+        file,
+        sections,
+        is_trusted,
+    })
 }
 
 /// The CRC that links have: that of zlib.

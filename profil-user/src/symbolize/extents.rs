@@ -44,6 +44,7 @@ impl Extents {
         let places = Places {
             roots: vec!["/".into()],
             dirs: debug_dirs,
+            lines: false,
         };
         let Ok(image) = Image::read(file, Some(path), &places) else {
             return Self::default();

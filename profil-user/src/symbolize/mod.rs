@@ -5,28 +5,30 @@
 //! an address.
 
 mod debug_files;
+mod debug_info;
 mod demangle;
 mod extents;
 mod functions;
 mod kernel;
 mod image;
+mod lines;
 mod sections;
+mod source;
+mod symbols;
+mod texts;
 mod ticks;
 
 use std::{
     collections::HashMap,
     fmt,
     path::{Path, PathBuf},
-};
-
-use blazesym::symbolize::{
-    Input, Reason, Sym, Symbolized, Symbolizer as Blazesym,
-    source::{Elf, Source},
+    sync::Arc,
 };
 
 pub use debug_files::DEFAULT_DIR as DEFAULT_DEBUG_DIR;
 pub(crate) use extents::{Extents, Stretch};
-pub use functions::{Function, functions};
+pub use functions::{Function, Grouping, Place, functions, rows};
+pub use source::{Inlined, Line, Source};
 pub use ticks::Ticks;
 
 use crate::{
@@ -34,7 +36,9 @@ use crate::{
     target::ObjectFile,
 };
 use image::{Image, Places};
-use sections::Sections;
+use lines::Lines;
+use symbols::Symbols;
+use texts::Texts;
 
 /// What an address is called.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -42,9 +46,9 @@ pub enum Name {
     /// A function.
     Function {
         /// Demangled. Untrusted: escape it before display.
-        name: String,
+        name: Arc<str>,
         /// What the symbol table calls it, if that is something else. Untrusted, too.
-        mangled: Option<String>,
+        mangled: Option<Arc<str>>,
         /// Link-time address of the function's first byte.
         start: u64,
     },
@@ -70,6 +74,8 @@ pub enum WhyUnnamed {
     NotLookedUp,
     /// The kernel does not show where its functions are.
     KernelHidden,
+    /// There are more names than memory for them.
+    TooMany,
     /// The code was generated: it belongs to no file.
     Generated,
     /// The address is in no object.
@@ -86,6 +92,7 @@ impl fmt::Display for WhyUnnamed {
             Self::TablesUnreadable => f.write_str("symbol tables not readable"),
             Self::NotLookedUp => f.write_str("not looked up"),
             Self::KernelHidden => f.write_str("kernel symbols hidden"),
+            Self::TooMany => f.write_str("too many names"),
             Self::Generated => f.write_str("generated code"),
             Self::Nowhere(reason) => reason.fmt(f),
         }
@@ -94,9 +101,13 @@ impl fmt::Display for WhyUnnamed {
 
 /// Gives addresses names. Each distinct address is looked up once.
 pub struct Symbolizer {
-    blazesym: Blazesym,
+    symbols: Symbols,
+    /// If sources are looked up, too.
+    lines: Option<Lines>,
     debug_dirs: Vec<PathBuf>,
+    texts: Texts,
     names: HashMap<(ObjectId, u64), Name>,
+    sources: HashMap<(ObjectId, u64), Source>,
     /// Or why an object's file should not be read.
     images: HashMap<ObjectId, Result<Image, WhyUnnamed>>,
 }
@@ -115,18 +126,27 @@ impl Symbolizer {
 
     /// One that looks for separate debug files in these directories, and beside the objects.
     pub fn with_debug_dirs(debug_dirs: Vec<PathBuf>) -> Self {
-        let blazesym = Blazesym::builder()
-            .enable_code_info(false)
-            .enable_inlined_fns(false)
-            // It takes any name for a mangled one: a C function `f` would be called `float`.
-            .enable_demangling(false)
-            .build();
         Self {
-            blazesym,
+            symbols: Symbols::new(),
+            lines: None,
             debug_dirs,
+            texts: Texts::default(),
             names: HashMap::new(),
+            sources: HashMap::new(),
             images: HashMap::new(),
         }
+    }
+
+    /// The same, which looks up what `grouping` needs: lines and inlined functions, from DWARF.
+    /// That takes much longer than names alone.
+    #[must_use]
+    pub fn for_grouping(mut self, grouping: Grouping) -> Self {
+        self.lines = match grouping {
+            Grouping::Function => None,
+            Grouping::Inlined => Some(Lines::new(&self.debug_dirs, true)),
+            Grouping::Line => Some(Lines::new(&self.debug_dirs, false)),
+        };
+        self
     }
 
     /// Looks up every address of a profile that has not been looked up before.
@@ -141,9 +161,7 @@ impl Symbolizer {
                 .filter(|&address| !self.names.contains_key(&(object, address)))
                 .collect();
             if !addresses.is_empty() {
-                let names = self.names_in(&ticks, object, &addresses);
-                let keys = addresses.into_iter().map(|address| (object, address));
-                self.names.extend(keys.zip(names));
+                self.look_up_in(&ticks, object, &addresses);
             }
         }
     }
@@ -154,38 +172,39 @@ impl Symbolizer {
         self.names.get(&(object, address)).unwrap_or(UNKNOWN)
     }
 
-    fn names_in(&mut self, ticks: &Ticks<'_>, object: ObjectId, addresses: &[u64]) -> Vec<Name> {
-        let all = |why| vec![Name::Unnamed(why); addresses.len()];
-        match &ticks.objects[object.index()].kind {
-            ObjectKind::File { class: None, .. } => return all(WhyUnnamed::FileUnreadable),
-            ObjectKind::File {
-                class: Some(ElfClass::Elf32 | ElfClass::Elf64),
-                ..
-            }
-            | ObjectKind::Vdso => {}
-            ObjectKind::Kernel => return kernel::names(&self.blazesym, addresses),
-            ObjectKind::Anonymous => return all(WhyUnnamed::Generated),
-            ObjectKind::Nowhere(reason) => return all(WhyUnnamed::Nowhere(*reason)),
-        }
-        let Some(Some(file)) = ticks.files.get(object.index()) else {
-            return all(WhyUnnamed::FileUnreadable);
+    /// Where in the source an address of a profile lies, if that was looked up and is known.
+    pub fn source_of(&self, object: ObjectId, address: u64) -> Option<&Source> {
+        self.sources.get(&(object, address))
+    }
+
+    fn look_up_in(&mut self, ticks: &Ticks<'_>, object: ObjectId, addresses: &[u64]) {
+        let key = |address: u64| (object, address);
+        let places = Places {
+            roots: ticks.roots(),
+            dirs: &self.debug_dirs,
+            lines: self.lines.is_some(),
         };
-        if !file.is_unchanged() {
-            return all(WhyUnnamed::FileChanged);
-        }
-        let image = self.images.entry(object).or_insert_with(|| {
-            let places = Places {
-                roots: ticks.roots(),
-                dirs: &self.debug_dirs,
-            };
-            Image::read(file, path_of(&ticks.objects[object.index()]), &places)
-        });
-        match image {
-            Ok(image) => {
-                names_from(&self.blazesym, image.sources(file), addresses).unwrap_or_else(all)
+        let (file, image) = match open(&mut self.images, ticks, object, &places) {
+            Ok(opened) => opened,
+            Err(why) => {
+                let names = addresses
+                    .iter()
+                    .map(|&address| (key(address), Name::Unnamed(why)));
+                return self.names.extend(names);
             }
-            Err(why) => all(*why),
+        };
+        let names = self
+            .symbols
+            .names(image.sources(file), addresses, &mut self.texts);
+        let named: Vec<_> = addresses.iter().copied().zip(&names).collect();
+        if let (Some(lines), Some(file)) = (&self.lines, image.lines(file)) {
+            let sources = lines.of(file, &named, &mut self.texts);
+            let found = named.iter().zip(sources);
+            self.sources
+                .extend(found.filter_map(|(&(address, _), source)| Some((key(address), source?))));
         }
+        let keys = addresses.iter().map(|&address| key(address));
+        self.names.extend(keys.zip(names));
     }
 }
 
@@ -197,117 +216,35 @@ fn path_of(object: &Object) -> Option<&Path> {
     }
 }
 
-/// The names of some addresses: each from the first of the files that has one.
-fn names_from<'a>(
-    blazesym: &Blazesym,
-    sources: impl Iterator<Item = (&'a ObjectFile, &'a Sections)>,
-    addresses: &[u64],
-) -> Result<Vec<Name>, WhyUnnamed> {
-    let mut names: Option<Vec<Name>> = None;
-    for (file, sections) in sources {
-        let found = names_in_file(blazesym, file, sections, addresses)?;
-        names = Some(match names {
-            None => found,
-            Some(before) => before.into_iter().zip(found).map(better).collect(),
-        });
-    }
-    names.ok_or(WhyUnnamed::NoSymbols)
-}
-
-/// What two files say of an address: a name, or that the first, which has more symbols, has none.
-fn better(names: (Name, Name)) -> Name {
-    match names {
-        (Name::Unnamed(_), name @ Name::Function { .. }) => name,
-        (name, _) => name,
-    }
-}
-
-fn names_in_file(
-    blazesym: &Blazesym,
-    file: &ObjectFile,
-    sections: &Sections,
-    addresses: &[u64],
-) -> Result<Vec<Name>, WhyUnnamed> {
-    let mut elf = Elf::new(file.path());
-    // Functions are enough here, and quick: no DWARF.
-    elf.debug_syms = false;
-    let source = Source::Elf(elf);
-    let look_up = |addresses: &[u64]| {
-        blazesym
-            .symbolize(&source, Input::VirtOffset(addresses))
-            .map_err(|_| WhyUnnamed::TablesUnreadable)
-    };
-    let second_bytes: Vec<u64> = addresses.iter().map(|&address| address | 1).collect();
-    let first = look_up(addresses)?;
-    let second = look_up(&second_bytes)?;
-    let name = |((&address, first), second): ((&u64, _), &Symbolized<'_>)| {
-        // A bin holds two addresses. Where a function starts at the second, the first is the
-        // last byte of another one or of the padding before it, and what ticks is the start.
-        match second {
-            Symbolized::Sym(symbol) if symbol.addr == address | 1 => function(symbol),
-            _ => name_of(address, first, sections),
+/// The file of an object that has one that can be read, and its tables, read now if they never were.
+fn open<'a, 'b>(
+    images: &'a mut HashMap<ObjectId, Result<Image, WhyUnnamed>>,
+    ticks: &Ticks<'b>,
+    object: ObjectId,
+    places: &Places<'_>,
+) -> Result<(&'b ObjectFile, &'a Image), WhyUnnamed> {
+    let described = &ticks.objects[object.index()];
+    match &described.kind {
+        ObjectKind::File { class: None, .. } => return Err(WhyUnnamed::FileUnreadable),
+        ObjectKind::File {
+            class: Some(ElfClass::Elf32 | ElfClass::Elf64),
+            ..
         }
+        | ObjectKind::Vdso => {}
+        ObjectKind::Anonymous => return Err(WhyUnnamed::Generated),
+        ObjectKind::Nowhere(reason) => return Err(WhyUnnamed::Nowhere(*reason)),
+    }
+    let Some(Some(file)) = ticks.files.get(object.index()) else {
+        return Err(WhyUnnamed::FileUnreadable);
     };
-    Ok(addresses
-        .iter()
-        .zip(&first)
-        .zip(&second)
-        .map(name)
-        .collect())
-}
-
-fn name_of(address: u64, found: &Symbolized<'_>, sections: &Sections) -> Name {
-    match found {
-        Symbolized::Sym(symbol) if covers(symbol, address, sections) => function(symbol),
-        Symbolized::Unknown(Reason::MissingSyms) => Name::Unnamed(WhyUnnamed::NoSymbols),
-        Symbolized::Sym(_) | Symbolized::Unknown(_) => Name::Unnamed(WhyUnnamed::NoSuchSymbol),
+    if !file.is_unchanged() {
+        return Err(WhyUnnamed::FileChanged);
     }
-}
-
-fn function(symbol: &Sym<'_>) -> Name {
-    let name = demangle::demangle(&symbol.name);
-    let mangled = (name != symbol.name).then(|| symbol.name.to_string());
-    Name::Function {
-        name,
-        mangled,
-        start: symbol.addr,
-    }
-}
-
-/// Whether an address is inside a symbol. A symbol without a size (hand-written assembly) covers
-/// what follows it up to the next symbol, but never another section.
-fn covers(symbol: &Sym<'_>, address: u64, sections: &Sections) -> bool {
-    match symbol.size {
-        Some(size) if size > 0 => address.wrapping_sub(symbol.addr) < size as u64,
-        _ => address == symbol.addr || sections.together(symbol.addr, address),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use blazesym::symbolize::Symbolizer as Blazesym;
-    use blazesym::symbolize::{
-        Input,
-        source::{Elf, Source},
-    };
-
-    /// What this room relies on: link-time addresses go in, link-time symbol addresses come out.
-    #[test]
-    fn blazesym_takes_link_time_addresses() {
-        let elf = Source::Elf(Elf::new("/proc/self/exe"));
-        let here = blazesym_takes_link_time_addresses as fn() as usize as u64;
-        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-        let base = u64::from_str_radix(maps.split('-').next().unwrap(), 16).unwrap();
-        let blazesym = Blazesym::new();
-        let found = blazesym
-            .symbolize_single(&elf, Input::VirtOffset(here - base))
-            .unwrap();
-        let symbol = found.into_sym().unwrap();
-        assert!(
-            symbol.name.contains("blazesym_takes_link_time_addresses"),
-            "{}",
-            symbol.name
-        );
-        assert_eq!(symbol.addr, here - base);
+    let image = images
+        .entry(object)
+        .or_insert_with(|| Image::read(file, path_of(described), places));
+    match image {
+        Ok(image) => Ok((file, image)),
+        Err(why) => Err(*why),
     }
 }

@@ -18,6 +18,7 @@ use object::{
     read::elf::{FileHeader, SectionHeader as _},
 };
 
+use super::debug_info::DebugInfo;
 use crate::target::{MAX_SECTIONS, ObjectFile};
 
 /// The sections of a file that is fit to be read.
@@ -31,6 +32,8 @@ pub(super) struct Sections {
     pub(super) has_symbols: bool,
     /// Which file was split off from this one.
     pub(super) debug_link: Option<DebugLink>,
+    /// What it has of DWARF.
+    pub(super) debug: DebugInfo,
 }
 
 /// `.gnu_debuglink`: the name of the file that a program's symbols were put into, and its CRC.
@@ -94,6 +97,7 @@ where
         symbol_bytes: 0,
         has_symbols: false,
         debug_link: None,
+        debug: DebugInfo::default(),
     };
     for section in table.iter() {
         let (address, size) = (
@@ -115,13 +119,15 @@ where
         }
         // The first symbol is always there, and means nothing (elf(5)).
         sections.has_symbols |= kind == SHT_SYMTAB && size > section.sh_entsize(endian).into();
-        if kind != SHT_NOBITS
-            && size <= MAX_LINK_BYTES
-            && table.section_name(endian, section) == Ok(b".gnu_debuglink")
-        {
+        if kind == SHT_NOBITS {
+            continue;
+        }
+        let name = table.section_name(endian, section).unwrap_or_default();
+        if name == b".gnu_debuglink" && size <= MAX_LINK_BYTES {
             let bytes = section.data(endian, data).ok()?;
             sections.debug_link = debug_link(bytes, endian);
         }
+        sections.debug.add(name, section, endian, data);
     }
     Some(sections)
 }
@@ -145,7 +151,7 @@ fn debug_link(bytes: &[u8], endian: Endianness) -> Option<DebugLink> {
 mod tests {
     use std::{fs::File, io::Write as _};
 
-    use super::{DebugLink, Endianness, Sections, debug_link};
+    use super::{DebugInfo, DebugLink, Endianness, Sections, debug_link};
     use crate::target::ObjectFile;
 
     #[test]
@@ -166,6 +172,7 @@ mod tests {
             symbol_bytes: 0,
             has_symbols: false,
             debug_link: None,
+            debug: DebugInfo::default(),
         };
         assert!(sections.together(0x1000, 0x100f));
         assert!(!sections.together(0x100f, 0x1010));

@@ -13,8 +13,8 @@ use profil_user::{
 };
 
 use crate::report;
-use names::NameFlags;
 pub(crate) use names::Names;
+use names::{NameFlags, RowFlags};
 use regions::RegionFlags;
 pub(crate) use whom::Whom;
 use whom::WhomFlags;
@@ -65,6 +65,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     names: NameFlags,
+
+    #[command(flatten)]
+    rows: RowFlags,
 
     #[command(flatten)]
     regions: RegionFlags,
@@ -146,6 +149,7 @@ Examples:
   sudo profil-bpf -o prof/ -- make -j8           a command and all that it starts
   sudo profil-bpf --all -d 10s                   the whole machine, and the kernel
   sudo profil-bpf --comm 'postgres*' --per-process   processes by name, apart
+  sudo profil-bpf --pid 4242 --lines             by source line, where there is debug information
   sudo profil-bpf --pid 4242 -o gmon.out         for gprof -p BINARY gmon.out
   sudo profil-bpf --pid 4242 -o profiles/        one gmon file for every object
   profil-bpf report gmon.out --exe BINARY        a flat profile from such a file
@@ -201,7 +205,7 @@ impl Args {
                 Ok(Job::Report(report::Plan {
                     files,
                     executable,
-                    names: names.names(),
+                    names: names.of_functions(),
                 }))
             }
             None => Ok(Job::Profile(Box::new(self.plan()?))),
@@ -268,7 +272,7 @@ impl Args {
             options,
             duration: self.duration,
             outputs,
-            names: self.names.names(),
+            names: self.names.names(self.rows),
         })
     }
 }

@@ -10,7 +10,7 @@ use std::{
 use profil_user::{
     Profile, Snapshot, Taken,
     export::text::{function_name, shorten},
-    symbolize::{Function, functions},
+    symbolize::{Function, Symbolizer, functions},
 };
 use tokio::sync::watch;
 
@@ -48,7 +48,8 @@ fn show_all(mut snapshots: watch::Receiver<Snapshot>, names: &Names) {
         return;
     };
     let mut screen = Screen::default();
-    let mut symbolizer = names.symbolizer();
+    // Lines take long, and here is no room for them.
+    let mut symbolizer = Symbolizer::with_debug_dirs(names.debug_dirs.clone());
     let welcome = "profiling; Ctrl-C ends it and prints the profile";
     screen.show(&[shorten(welcome, columns())]);
     while runtime.block_on(snapshots.changed()).is_ok() {

@@ -13,7 +13,7 @@ use profil_user::{
     Profile, Session, Taken, Target,
     export::{Output, text},
     launch::{Launched, exit_code},
-    symbolize::{Function, Symbolizer, functions},
+    symbolize::{Function, Grouping, Symbolizer, functions, rows},
 };
 use tokio::{runtime::Runtime, sync::oneshot};
 
@@ -61,14 +61,14 @@ pub(crate) fn run(mut plan: Plan) -> anyhow::Result<Option<u8>> {
     let names = &plan.names;
     let watching = (&mut signals, switches);
     let taken = take(&runtime, session, command.as_mut(), watching, plan.duration, names)?;
-    let functions = name(&runtime, &taken, &mut signals, names);
+    let named = name(&runtime, &taken, &mut signals, names);
     // Standard output is the command's.
     let to = if command.is_some() {
         Stream::Stderr
     } else {
         Stream::Stdout
     };
-    write_all(outputs, &taken.profile, &functions, to, signals)?;
+    write_all(outputs, &taken.profile, &named, to, signals)?;
     match command {
         None => Ok(None),
         Some(mut command) => Ok(command.try_wait()?.map(exit_code)),
@@ -122,9 +122,38 @@ fn take(
     Ok(result?)
 }
 
+/// The profile by function, which some formats are made of, and by what a person asked for.
+struct Named {
+    functions: Vec<Function>,
+    /// If it is something else.
+    rows: Option<Vec<Function>>,
+}
+
+impl Named {
+    fn of(taken: &Taken, symbolizer: &Symbolizer, grouping: Grouping) -> Self {
+        let others = grouping != Grouping::Function;
+        Self {
+            functions: functions(taken, symbolizer),
+            rows: others.then(|| rows(taken, symbolizer, grouping)),
+        }
+    }
+
+    fn rows(&self) -> &[Function] {
+        self.rows.as_ref().unwrap_or(&self.functions)
+    }
+
+    fn for_output(&self, output: &Output) -> &[Function] {
+        if output.takes_rows() {
+            self.rows()
+        } else {
+            &self.functions
+        }
+    }
+}
+
 /// Looks up names, on a thread of its own: they can take long, or even bring the thread down,
 /// and neither may cost the profile. A signal meanwhile ends the wait, and leaves addresses.
-fn name(runtime: &Runtime, taken: &Taken, signals: &mut Signals, names: &Names) -> Vec<Function> {
+fn name(runtime: &Runtime, taken: &Taken, signals: &mut Signals, names: &Names) -> Named {
     let (send, receive) = oneshot::channel();
     let looked_up = taken.clone();
     let names = names.clone();
@@ -132,7 +161,7 @@ fn name(runtime: &Runtime, taken: &Taken, signals: &mut Signals, names: &Names) 
         let mut symbolizer = names.symbolizer();
         symbolizer.look_up(&looked_up);
         // Nobody waits any more after a signal.
-        let _ = send.send(functions(&looked_up, &symbolizer));
+        let _ = send.send(Named::of(&looked_up, &symbolizer, names.grouping));
     });
     let named = runtime.block_on(async {
         tokio::select! {
@@ -140,7 +169,7 @@ fn name(runtime: &Runtime, taken: &Taken, signals: &mut Signals, names: &Names) 
             () = signals.next() => None,
         }
     });
-    named.unwrap_or_else(|| functions(taken, &Symbolizer::new()))
+    named.unwrap_or_else(|| Named::of(taken, &Symbolizer::new(), Grouping::Function))
 }
 
 /// Writes every output, also when one of them fails; the first failure is the result. Files come
@@ -148,7 +177,7 @@ fn name(runtime: &Runtime, taken: &Taken, signals: &mut Signals, names: &Names) 
 fn write_all(
     outputs: Vec<Output>,
     profile: &Profile,
-    functions: &[Function],
+    named: &Named,
     to: Stream,
     signals: Signals,
 ) -> anyhow::Result<()> {
@@ -156,6 +185,7 @@ fn write_all(
     let mut notes = Vec::new();
     let (to_stdout, files): (Vec<_>, Vec<_>) = outputs.into_iter().partition(Output::is_stdout);
     for output in files {
+        let functions = named.for_output(&output);
         match output.write(profile, functions) {
             Ok(note) => notes.extend(note),
             Err(error) => failures.push(error.into()),
@@ -164,11 +194,14 @@ fn write_all(
     // What is left can be seen: whoever does not want it can stop it.
     signals.stop_listening();
     let shown = match to_stdout.into_iter().next() {
-        Some(output) => output
-            .write(profile, functions)
-            .map(|_| ())
-            .map_err(Into::into),
-        None => report(profile, functions, to).context("cannot write the report"),
+        Some(output) => {
+            let functions = named.for_output(&output);
+            output
+                .write(profile, functions)
+                .map(|_| ())
+                .map_err(Into::into)
+        }
+        None => report(profile, named.rows(), to).context("cannot write the report"),
     };
     failures.extend(shown.err());
     for note in notes {

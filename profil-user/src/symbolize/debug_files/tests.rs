@@ -10,7 +10,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use super::{DebugFile, Stripped, find, path_of};
+use super::{DebugFile, Lacks, Stripped, find, path_of};
 use crate::{profile::BuildId, symbolize::sections::Sections, target::ObjectFile};
 
 /// A directory with `program`, which was stripped, and `program.debug`.
@@ -19,6 +19,11 @@ struct Split {
     file: ObjectFile,
     sections: Sections,
 }
+
+const SYMBOLS: Lacks = Lacks {
+    symbols: true,
+    lines: false,
+};
 
 const ID: &str = "0x0123456789abcdef";
 
@@ -71,6 +76,7 @@ impl Split {
         let stripped = Stripped {
             build_id: self.file.build_id(),
             link: link.map(|link| (link, self.dir.path())),
+            lacks: SYMBOLS,
         };
         find(stripped, &["/".into()], dirs)
     }
@@ -80,6 +86,7 @@ impl Split {
         let stripped = Stripped {
             build_id: self.file.build_id(),
             link: None,
+            lacks: SYMBOLS,
         };
         find(stripped, &["/".into()], dirs)
     }
@@ -134,6 +141,7 @@ fn it_is_found_in_another_root() {
     let stripped = Stripped {
         build_id: split.file.build_id(),
         link: None,
+        lacks: SYMBOLS,
     };
     let dirs = [PathBuf::from("/usr/lib/debug")];
     assert!(find(stripped, &["/".into()], &dirs).is_none());

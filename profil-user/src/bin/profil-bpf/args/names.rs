@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use profil_user::symbolize::{DEFAULT_DEBUG_DIR, Symbolizer};
+use profil_user::symbolize::{DEFAULT_DEBUG_DIR, Grouping, Symbolizer};
 
 /// Flags of whatever prints names.
 #[derive(Clone, Debug, Args)]
@@ -14,23 +14,57 @@ pub(super) struct NameFlags {
     debug_dir: Vec<PathBuf>,
 }
 
-/// What names are taken from.
+/// Flags of whatever prints functions and knows more of them than where they start.
+#[derive(Clone, Debug, Args)]
+pub(super) struct RowFlags {
+    /// One row for each source line instead of each function, from DWARF debug information
+    #[arg(long, conflicts_with = "inline")]
+    lines: bool,
+
+    /// Charge inlined functions for themselves, wherever they were inlined, from DWARF debug
+    /// information; functions of one name in one object are one row
+    #[arg(long)]
+    inline: bool,
+}
+
+/// What names are taken from, and what has a row of its own.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
     pub(crate) debug_dirs: Vec<PathBuf>,
+    pub(crate) grouping: Grouping,
 }
 
 impl Names {
     /// Who looks them up.
     pub(crate) fn symbolizer(&self) -> Symbolizer {
-        Symbolizer::with_debug_dirs(self.debug_dirs.clone())
+        Symbolizer::with_debug_dirs(self.debug_dirs.clone()).for_grouping(self.grouping)
     }
 }
 
 impl NameFlags {
-    pub(super) fn names(self) -> Names {
+    /// Together with what rows are.
+    pub(super) fn names(self, rows: RowFlags) -> Names {
+        Names {
+            grouping: rows.grouping(),
+            ..self.of_functions()
+        }
+    }
+
+    /// Where functions are all that is known.
+    pub(super) fn of_functions(self) -> Names {
         Names {
             debug_dirs: self.debug_dir,
+            grouping: Grouping::Function,
+        }
+    }
+}
+
+impl RowFlags {
+    fn grouping(&self) -> Grouping {
+        match (self.lines, self.inline) {
+            (true, _) => Grouping::Line,
+            (_, true) => Grouping::Inlined,
+            _ => Grouping::Function,
         }
     }
 }

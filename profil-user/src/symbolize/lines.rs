@@ -1,0 +1,179 @@
+//! Addresses → lines and inlined functions, from DWARF by blazesym. Only where somebody asked: it
+//! takes much longer than names.
+
+use std::path::PathBuf;
+
+use blazesym::symbolize::{
+    CodeInfo, Input, Sym, Symbolized, Symbolizer as Blazesym,
+    source::{Elf, Source as From},
+};
+
+use super::{
+    Name,
+    source::{Inlined, Line, Source},
+    texts::Texts,
+};
+use crate::target::ObjectFile;
+
+/// Addresses that are looked up together.
+const BATCH: usize = 4096;
+
+/// Inlined functions that are kept of one address: the innermost. No compiler nests that many.
+const MAX_INLINED: usize = 256;
+
+/// Who reads DWARF.
+pub(super) struct Lines {
+    blazesym: Blazesym,
+}
+
+impl Lines {
+    /// `dirs` are for what several debug files have in common, as `dwz` makes them.
+    pub(super) fn new(dirs: &[PathBuf], inlined: bool) -> Self {
+        let blazesym = Blazesym::builder()
+            .enable_code_info(true)
+            .enable_inlined_fns(inlined)
+            .enable_demangling(false)
+            .set_debug_dirs(Some(dirs))
+            .build();
+        Self { blazesym }
+    }
+
+    /// The sources of addresses that have names, in a file that is fit to be read.
+    pub(super) fn of(
+        &self,
+        file: &ObjectFile,
+        named: &[(u64, &Name)],
+        texts: &mut Texts,
+    ) -> Vec<Option<Source>> {
+        let from = From::Elf(Elf::new(file.path()));
+        let mut sources = Vec::with_capacity(named.len());
+        for batch in named.chunks(BATCH) {
+            let look_up = |bit: u64| {
+                let addresses: Vec<_> = batch.iter().map(|(address, _)| address | bit).collect();
+                self.blazesym
+                    .symbolize(&from, Input::VirtOffset(&addresses))
+            };
+            let (Ok(first), Ok(second)) = (look_up(0), look_up(1)) else {
+                // What is broken once is broken for all.
+                sources.resize(named.len(), None);
+                return sources;
+            };
+            for ((&(address, name), first), second) in batch.iter().zip(&first).zip(&second) {
+                let symbol = choose(address, name, first, second);
+                sources.push(symbol.and_then(|symbol| source_of(symbol, texts)));
+            }
+        }
+        sources
+    }
+}
+
+/// A bin holds two addresses. Where another line or inlined function begins at the second, an
+/// instruction begins there; and the byte before it is the end of another one, as a rule.
+fn choose<'a>(
+    address: u64,
+    name: &Name,
+    first: &'a Symbolized<'a>,
+    second: &'a Symbolized<'a>,
+) -> Option<&'a Sym<'a>> {
+    let Name::Function { start, .. } = *name else {
+        return None;
+    };
+    let (first, second) = (with_line(first), with_line(second));
+    match (first, second) {
+        (_, Some(second)) if start == address | 1 => Some(second),
+        (Some(first), Some(second)) if first.addr == second.addr => Some(second),
+        _ if start == address | 1 => None,
+        (first, _) => first,
+    }
+}
+
+fn with_line<'a>(found: &'a Symbolized<'a>) -> Option<&'a Sym<'a>> {
+    match found {
+        Symbolized::Sym(symbol) if symbol.code_info.is_some() => Some(symbol),
+        _ => None,
+    }
+}
+
+fn source_of(symbol: &Sym<'_>, texts: &mut Texts) -> Option<Source> {
+    let line = symbol.code_info.as_deref();
+    let line = line.and_then(|info| line_of(info, texts));
+    let skipped = symbol.inlined.len().saturating_sub(MAX_INLINED);
+    let inlined = symbol.inlined[skipped..]
+        .iter()
+        .map(|inlined| {
+            let (name, mangled) = texts.name(&inlined.name)?;
+            let line = inlined.code_info.as_ref();
+            Some(Inlined {
+                name,
+                mangled,
+                line: line.and_then(|info| line_of(info, texts)),
+            })
+        })
+        .collect::<Option<_>>()?;
+    Some(Source { line, inlined })
+}
+
+fn line_of(info: &CodeInfo<'_>, texts: &mut Texts) -> Option<Line> {
+    Some(Line {
+        file: texts.keep(&info.to_path().to_string_lossy())?,
+        // 0 is of no line at all.
+        number: info.line.filter(|&number| number > 0)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use blazesym::symbolize::{CodeInfo, Reason, Sym, Symbolized};
+
+    use super::{Name, choose};
+
+    /// A place in a function at `addr`, on a line.
+    fn found(addr: u64, line: u32) -> Symbolized<'static> {
+        Symbolized::Sym(Sym {
+            name: "f".into(),
+            module: None,
+            addr,
+            offset: 0,
+            size: None,
+            code_info: Some(Box::new(CodeInfo {
+                dir: None,
+                file: std::ffi::OsStr::new("f.c").into(),
+                line: Some(line),
+                column: None,
+                _non_exhaustive: (),
+            })),
+            inlined: Box::new([]),
+            _non_exhaustive: (),
+        })
+    }
+
+    fn chosen(start: u64, first: &Symbolized<'_>, second: &Symbolized<'_>) -> Option<u32> {
+        let name = Name::Function {
+            name: "f".into(),
+            mangled: None,
+            start,
+        };
+        let symbol = choose(0x1010, &name, first, second)?;
+        symbol.code_info.as_ref()?.line
+    }
+
+    #[test]
+    fn where_an_instruction_begins_is_where_a_tick_was() {
+        let nothing = || Symbolized::Unknown(Reason::UnknownAddr);
+        // The second byte is of the next line of the same function.
+        assert_eq!(
+            chosen(0x1000, &found(0x1000, 1), &found(0x1000, 2)),
+            Some(2)
+        );
+        // It is of another function, or of none: what ticked has its name from the first.
+        assert_eq!(chosen(0x1000, &found(0x1000, 1), &found(0x900, 2)), Some(1));
+        assert_eq!(chosen(0x1000, &found(0x1000, 1), &nothing()), Some(1));
+        // The function starts at the second byte.
+        assert_eq!(
+            chosen(0x1011, &found(0x1000, 1), &found(0x1011, 2)),
+            Some(2)
+        );
+        assert_eq!(chosen(0x1011, &found(0x1000, 1), &nothing()), None);
+        assert_eq!(chosen(0x1000, &nothing(), &nothing()), None);
+    }
+}
