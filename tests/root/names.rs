@@ -1,6 +1,6 @@
 //! Names of all kinds of objects: each on a real target that knows its own split.
 
-use std::time::Duration;
+use std::{fs, path::PathBuf, process::Command, time::Duration};
 
 use profil_tests::{
     Profiler, Target, Workload, claim_machine,
@@ -85,6 +85,81 @@ fn inlined_functions_from_a_debug_file() {
     let _machine = claim_machine!();
     let session = profile(Workload::InlineStripped, &["--inline"]);
     assert_inlined(&session, ["mix", "whirl"]);
+}
+
+/// The map that a target leaves behind.
+struct PerfMap(PathBuf);
+
+impl PerfMap {
+    fn of(target: &Target) -> Self {
+        Self(format!("/tmp/perf-{}.map", target.pid()).into())
+    }
+}
+
+impl Drop for PerfMap {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// What the target calls its generated code.
+const MADE: &str = "JS:~made here.js:1";
+
+#[test]
+fn generated_code_has_the_name_that_the_process_gives() {
+    let _machine = claim_machine!();
+    let mut target = Target::start_with(Workload::Jit, &["--perf-map"]);
+    let _map = PerfMap::of(&target);
+    let profiler = Profiler::on(target.pid(), RATE);
+    let session = session::take(&mut target, profiler, RATE, TIME);
+    session
+        .assert_share_of("jit", session.report.ticks_of(MADE))
+        .assert_share_of("spin_alpha", session.report.ticks_of("spin_alpha"));
+}
+
+#[test]
+fn a_map_of_somebody_else_is_not_believed() {
+    let _machine = claim_machine!();
+    let mut target = Target::start_with(Workload::Jit, &[]);
+    let map = PerfMap::of(&target);
+    // Everything has a name there.
+    fs::write(&map.0, format!("0 {:x} wrong\n", u64::MAX)).expect("a map");
+    std::os::unix::fs::chown(&map.0, Some(65534), None).expect("another owner");
+    let profiler = Profiler::on(target.pid(), RATE);
+    let session = session::take(&mut target, profiler, RATE, TIME);
+    assert_eq!(session.report.ticks_of("wrong"), 0);
+    let refused = ticks_ending(
+        &session,
+        "(generated code; its perf map is of another user)",
+    );
+    session.assert_share_of("jit", refused);
+}
+
+/// Ticks of rows that end with a text.
+fn ticks_ending(session: &Session, end: &str) -> u64 {
+    let rows = session.report.rows.iter();
+    let rows = rows.filter(|row| row.function.ends_with(end));
+    rows.map(|row| row.ticks).sum()
+}
+
+/// Another file is mounted over the executable, the process is number 1, and its `/tmp` is not
+/// ours: what its names are in our own file system would all be wrong.
+#[test]
+fn in_a_container() {
+    let _machine = claim_machine!();
+    let program = Workload::Idle.executable();
+    let mut command = Command::new(Workload::Contain.executable());
+    command
+        .arg(Workload::Jit.executable())
+        .arg(&program)
+        .arg("--perf-map");
+    let mut target = Target::start_below(command, program);
+    let profiler = Profiler::on(target.pid(), RATE);
+    let session = session::take(&mut target, profiler, RATE, TIME);
+    session
+        .assert_share_of("jit", session.report.ticks_of(MADE))
+        .assert_share_of("spin_alpha", session.report.ticks_of("spin_alpha"));
+    assert!(!PerfMap::of(&target).0.exists());
 }
 
 /// Nothing in the executable says where its functions are, and nobody guesses.

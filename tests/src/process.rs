@@ -1,6 +1,7 @@
 //! Child processes that can neither outlive nor hang their test.
 
 use std::{
+    fs,
     io::Read,
     os::unix::process::ExitStatusExt as _,
     process::{Child, Command, ExitStatus, Stdio},
@@ -29,6 +30,18 @@ pub fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
         }
         thread::sleep(POLL);
     }
+}
+
+/// The child of a process that has just one.
+pub fn only_child_of(parent: u32) -> Option<u32> {
+    let mut children = fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| {
+        let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
+        let status = fs::read_to_string(entry.path().join("status")).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
+        (line.trim().parse() == Ok(parent)).then_some(pid)
+    });
+    let child = children.next()?;
+    children.next().is_none().then_some(child)
 }
 
 /// What a child has written to one pipe.

@@ -53,6 +53,8 @@ pub enum Workload {
     Jit,
     /// `lockstep`: in step with a timer of 10 ms, 2 ms in one function and 1 ms in another.
     Lockstep,
+    /// `contain`: runs another target in a container. Does not wait for `go` itself.
+    Contain,
     /// `idle`: no CPU time at all.
     Idle,
     /// `brief`: over before you know it. Does not wait for `go`.
@@ -104,6 +106,7 @@ const COMMON: &[&str] = &[
 const SOURCES: &[(&str, &str)] = &[
     ("brief.c", include_str!("../workloads/brief.c")),
     ("busy.c", include_str!("../workloads/busy.c")),
+    ("contain.c", include_str!("../workloads/contain.c")),
     ("hot.c", include_str!("../workloads/hot.c")),
     ("hot.h", include_str!("../workloads/hot.h")),
     ("idle.c", include_str!("../workloads/idle.c")),
@@ -216,6 +219,7 @@ impl Workload {
         Self::System,
         Self::Jit,
         Self::Lockstep,
+        Self::Contain,
         Self::Idle,
         Self::Brief,
         Self::Busy,
@@ -232,7 +236,13 @@ impl Workload {
     pub fn gives_account(self) -> bool {
         !matches!(
             self,
-            Self::Brief | Self::Busy | Self::Itimer | Self::Many | Self::Odd | Self::Replace
+            Self::Brief
+                | Self::Contain
+                | Self::Busy
+                | Self::Itimer
+                | Self::Many
+                | Self::Odd
+                | Self::Replace
         )
     }
 
@@ -343,6 +353,11 @@ impl Workload {
             Self::Lockstep => Recipe {
                 name: "lockstep",
                 sources: &["lockstep.c", "hot.c"],
+                ..PLAIN
+            },
+            Self::Contain => Recipe {
+                name: "contain",
+                sources: &["contain.c"],
                 ..PLAIN
             },
             Self::Idle => Recipe {

@@ -12,7 +12,7 @@ use std::{
 use rustix::process::Signal;
 
 use crate::{
-    process::{send, wait_until},
+    process::{only_child_of, send, wait_until},
     recipe::Workload,
     split::Split,
 };
@@ -85,6 +85,20 @@ impl Target {
             Some(pid) => pid,
             None => panic!("{} says {line:?} and not that it is ready", target.name()),
         };
+        target
+    }
+
+    /// Starts a target by a command that runs it as its only child, in another PID namespace: there
+    /// it goes by another number than here.
+    ///
+    /// # Panics
+    ///
+    /// As [`Target::start`].
+    pub fn start_below(command: Command, executable: PathBuf) -> Self {
+        let mut target = Self::start_command(command, executable);
+        let parent = target.child.id();
+        target.pid = only_child_of(parent)
+            .unwrap_or_else(|| panic!("{} is no child of {parent}", target.name()));
         target
     }
 

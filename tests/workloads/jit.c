@@ -1,6 +1,9 @@
 /*
  * A target with code that belongs to no file: after "go" it maps an anonymous page, copies a
  * loop into it and runs it there, half of the time. The other half it is in spin_alpha.
+ *
+ *   jit                it keeps to itself what the code is
+ *   jit --perf-map     it says so in /tmp/perf-PID.map, by its own number
  */
 #include <sys/mman.h>
 
@@ -59,15 +62,31 @@ static spin_function copy_code(void)
     return function;
 }
 
-int main(void)
+/* Says what the code is, beside code that is nowhere near. */
+static void write_perf_map(spin_function function)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
+    FILE *map = fopen(path, "w");
+    if (map == NULL)
+        die(path);
+    const size_t size = (size_t)(jit_code_end - jit_code);
+    fprintf(map, "1000 10 elsewhere\n%lx %zx JS:~made here.js:1\n", (unsigned long)(uintptr_t)function, size);
+    fclose(map);
+}
+
+int main(int argc, char **argv)
 {
     say_ready();
     const struct go go = wait_for_go();
+    const spin_function jit = copy_code();
+    if (argc > 1 && strcmp(argv[1], "--perf-map") == 0)
+        write_perf_map(jit);
     const uint64_t start_ns = process_ns();
     const struct usage start_usage = usage_now();
     const struct spin spins[] = {
         {"spin_alpha", spin_alpha, 50},
-        {"jit", copy_code(), 50},
+        {"jit", jit, 50},
         {NULL, NULL, 0},
     };
     struct burner burner = {.spins = spins};

@@ -12,6 +12,7 @@ mod functions;
 mod kernel;
 mod image;
 mod lines;
+mod perf_map;
 mod sections;
 mod source;
 mod symbols;
@@ -28,6 +29,7 @@ use std::{
 pub use debug_files::DEFAULT_DIR as DEFAULT_DEBUG_DIR;
 pub(crate) use extents::{Extents, Stretch};
 pub use functions::{Function, Grouping, Place, functions, rows};
+pub use perf_map::MapRefused;
 pub use source::{Inlined, Line, Source};
 pub use ticks::Ticks;
 
@@ -37,6 +39,7 @@ use crate::{
 };
 use image::{Image, Places};
 use lines::Lines;
+use perf_map::PerfMap;
 use symbols::Symbols;
 use texts::Texts;
 
@@ -76,8 +79,10 @@ pub enum WhyUnnamed {
     KernelHidden,
     /// There are more names than memory for them.
     TooMany,
-    /// The code was generated: it belongs to no file.
+    /// The code was generated: it belongs to no file, and nobody says what it is.
     Generated,
+    /// The code was generated, and what should say what it is cannot be believed.
+    MapRefused(MapRefused),
     /// The address is in no object.
     Nowhere(Unresolved),
 }
@@ -94,6 +99,7 @@ impl fmt::Display for WhyUnnamed {
             Self::KernelHidden => f.write_str("kernel symbols hidden"),
             Self::TooMany => f.write_str("too many names"),
             Self::Generated => f.write_str("generated code"),
+            Self::MapRefused(why) => write!(f, "generated code; {why}"),
             Self::Nowhere(reason) => reason.fmt(f),
         }
     }
@@ -110,6 +116,8 @@ pub struct Symbolizer {
     sources: HashMap<(ObjectId, u64), Source>,
     /// Or why an object's file should not be read.
     images: HashMap<ObjectId, Result<Image, WhyUnnamed>>,
+    /// What the process says of its generated code, once it was asked.
+    perf_map: Option<Result<Option<PerfMap>, MapRefused>>,
 }
 
 impl Default for Symbolizer {
@@ -134,6 +142,7 @@ impl Symbolizer {
             names: HashMap::new(),
             sources: HashMap::new(),
             images: HashMap::new(),
+            perf_map: None,
         }
     }
 
@@ -179,6 +188,14 @@ impl Symbolizer {
 
     fn look_up_in(&mut self, ticks: &Ticks<'_>, object: ObjectId, addresses: &[u64]) {
         let key = |address: u64| (object, address);
+        if ticks.objects[object.index()].kind == ObjectKind::Anonymous {
+            let named = addresses.iter().map(|&address| {
+                let name = self.generated(ticks, address);
+                (key(address), name)
+            });
+            let named: Vec<_> = named.collect();
+            return self.names.extend(named);
+        }
         let places = Places {
             roots: ticks.roots(),
             dirs: &self.debug_dirs,
@@ -205,6 +222,32 @@ impl Symbolizer {
         }
         let keys = addresses.iter().map(|&address| key(address));
         self.names.extend(keys.zip(names));
+    }
+
+    /// The name of generated code, by the map that its process writes.
+    fn generated(&mut self, ticks: &Ticks<'_>, address: u64) -> Name {
+        let map = self.perf_map.get_or_insert_with(|| ticks.perf_map());
+        let found = match map {
+            Err(why) => return Name::Unnamed(WhyUnnamed::MapRefused(*why)),
+            Ok(map) => map.as_ref().and_then(|map| {
+                // A bin holds two addresses: what begins at the second is what ticks.
+                let second = map.name_of(address | 1);
+                let begins = second.filter(|&(_, start)| start == address | 1);
+                begins.or_else(|| map.name_of(address))
+            }),
+        };
+        let Some((name, start)) = found else {
+            return Name::Unnamed(WhyUnnamed::Generated);
+        };
+        // Nothing is mangled there.
+        match self.texts.keep(name) {
+            Some(name) => Name::Function {
+                name,
+                mangled: None,
+                start,
+            },
+            None => Name::Unnamed(WhyUnnamed::TooMany),
+        }
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use super::perf_map::{MapRefused, PerfMap};
 use crate::{
     options::Tgid,
-    profile::{self, Count, Object, ObjectId},
+    profile::{self, Count, Note, Object, ObjectId},
     recorded::Recorded,
     session::Taken,
     target::ObjectFile,
@@ -19,11 +20,23 @@ pub struct Ticks<'a> {
     pub(super) files: &'a [Option<Arc<ObjectFile>>],
     /// The process, if it is one that runs.
     pub(super) target: Option<Tgid>,
+    /// Whether ticks are of that process alone.
+    is_alone: bool,
 }
 
 impl<'a> Ticks<'a> {
     pub(super) fn counts_in(&self, id: ObjectId) -> &'a [Count] {
         profile::counts_in(self.counts, id)
+    }
+
+    /// What the process says of the code that it generated, if it says anything.
+    pub(super) fn perf_map(&self) -> Result<Option<PerfMap>, MapRefused> {
+        match self.target {
+            // Addresses of all processes are in one object.
+            Some(_) if !self.is_alone => Err(MapRefused::SeveralProcesses),
+            Some(tgid) => PerfMap::open(tgid.get()),
+            None => Ok(None),
+        }
     }
 
     /// The roots that paths of the objects may lead from: ours, and that of the process, which may
@@ -41,6 +54,11 @@ impl<'a> From<&'a Taken> for Ticks<'a> {
             counts: &taken.profile.counts,
             files: &taken.files,
             target: Some(taken.profile.target),
+            is_alone: !taken
+                .profile
+                .notes
+                .iter()
+                .any(|note| matches!(note, Note::Children { .. })),
         }
     }
 }
@@ -58,6 +76,7 @@ impl<'a> From<&'a Recorded> for Ticks<'a> {
             counts: &recorded.counts,
             files: &recorded.executables,
             target: None,
+            is_alone: true,
         }
     }
 }
