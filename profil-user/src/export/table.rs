@@ -184,7 +184,7 @@ pub fn function_name(function: &Function, object: &Object) -> String {
             ObjectKind::File { .. } | ObjectKind::Vdso => {
                 format!("{}+{:#x} ({why})", object_name(object), function.address)
             }
-            ObjectKind::Kernel | ObjectKind::Anonymous | ObjectKind::Nowhere(_) => {
+            ObjectKind::Kernel | ObjectKind::Anonymous { .. } | ObjectKind::Nowhere(_) => {
                 format!("{:#x} ({why})", function.address)
             }
         },

@@ -48,8 +48,11 @@ pub enum ObjectKind {
     Vdso,
     /// The kernel and its modules; the addresses of its counts are those in the running kernel.
     Kernel,
-    /// Memory without a file; the addresses of its counts are those in the process.
-    Anonymous,
+    /// Memory of a process without a file; the addresses of its counts are those in the process.
+    Anonymous {
+        /// The process.
+        tgid: u32,
+    },
     /// No object at all; the addresses of its counts are those in the process.
     Nowhere(Unresolved),
 }
@@ -106,7 +109,7 @@ impl Object {
             },
             ObjectKind::Vdso => "[vdso]".to_owned(),
             ObjectKind::Kernel => "[kernel]".to_owned(),
-            ObjectKind::Anonymous => "[anonymous]".to_owned(),
+            ObjectKind::Anonymous { .. } => "[anonymous]".to_owned(),
             ObjectKind::Nowhere(reason) => format!("[{reason}]"),
         }
     }

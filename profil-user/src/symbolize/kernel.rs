@@ -8,10 +8,10 @@ use blazesym::{
     },
 };
 
-use super::{Name, WhyUnnamed, function};
+use super::{Name, WhyUnnamed, symbols::function, texts::Texts};
 
 /// The names of addresses of the kernel's. A symbol has no size there: it reaches up to the next.
-pub(super) fn names(blazesym: &Symbolizer, addresses: &[u64]) -> Vec<Name> {
+pub(super) fn names(blazesym: &Symbolizer, addresses: &[u64], texts: &mut Texts) -> Vec<Name> {
     let kernel = Kernel {
         // Its debug information is seldom there, and takes long to read.
         vmlinux: MaybeDefault::None,
@@ -22,9 +22,9 @@ pub(super) fn names(blazesym: &Symbolizer, addresses: &[u64]) -> Vec<Name> {
     let Ok(found) = found else {
         return vec![Name::Unnamed(WhyUnnamed::KernelHidden); addresses.len()];
     };
-    let name = |found: &Symbolized<'_>| match found {
-        Symbolized::Sym(symbol) => function(symbol),
+    let mut name = |found: &Symbolized<'_>| match found {
+        Symbolized::Sym(symbol) => function(symbol, texts),
         Symbolized::Unknown(_) => Name::Unnamed(WhyUnnamed::KernelHidden),
     };
-    found.iter().map(name).collect()
+    found.iter().map(&mut name).collect()
 }

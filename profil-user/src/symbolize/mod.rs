@@ -9,8 +9,8 @@ mod debug_info;
 mod demangle;
 mod extents;
 mod functions;
-mod kernel;
 mod image;
+mod kernel;
 mod lines;
 mod perf_map;
 mod sections;
@@ -116,8 +116,8 @@ pub struct Symbolizer {
     sources: HashMap<(ObjectId, u64), Source>,
     /// Or why an object's file should not be read.
     images: HashMap<ObjectId, Result<Image, WhyUnnamed>>,
-    /// What the process says of its generated code, once it was asked.
-    perf_map: Option<Result<Option<PerfMap>, MapRefused>>,
+    /// What processes say of their generated code, once they were asked.
+    perf_maps: HashMap<u32, Result<Option<PerfMap>, MapRefused>>,
 }
 
 impl Default for Symbolizer {
@@ -142,7 +142,7 @@ impl Symbolizer {
             names: HashMap::new(),
             sources: HashMap::new(),
             images: HashMap::new(),
-            perf_map: None,
+            perf_maps: HashMap::new(),
         }
     }
 
@@ -188,13 +188,20 @@ impl Symbolizer {
 
     fn look_up_in(&mut self, ticks: &Ticks<'_>, object: ObjectId, addresses: &[u64]) {
         let key = |address: u64| (object, address);
-        if ticks.objects[object.index()].kind == ObjectKind::Anonymous {
-            let named = addresses.iter().map(|&address| {
-                let name = self.generated(ticks, address);
-                (key(address), name)
-            });
-            let named: Vec<_> = named.collect();
-            return self.names.extend(named);
+        match ticks.objects[object.index()].kind {
+            ObjectKind::Anonymous { tgid } => {
+                let named = addresses
+                    .iter()
+                    .map(|&address| (key(address), self.generated(ticks, tgid, address)));
+                let named: Vec<_> = named.collect();
+                return self.names.extend(named);
+            }
+            ObjectKind::Kernel => {
+                let names = self.symbols.names_in_kernel(addresses, &mut self.texts);
+                let keys = addresses.iter().map(|&address| key(address));
+                return self.names.extend(keys.zip(names));
+            }
+            _ => {}
         }
         let places = Places {
             roots: ticks.roots(),
@@ -225,8 +232,9 @@ impl Symbolizer {
     }
 
     /// The name of generated code, by the map that its process writes.
-    fn generated(&mut self, ticks: &Ticks<'_>, address: u64) -> Name {
-        let map = self.perf_map.get_or_insert_with(|| ticks.perf_map());
+    fn generated(&mut self, ticks: &Ticks<'_>, tgid: u32, address: u64) -> Name {
+        let maps = &mut self.perf_maps;
+        let map = maps.entry(tgid).or_insert_with(|| ticks.perf_map(tgid));
         let found = match map {
             Err(why) => return Name::Unnamed(WhyUnnamed::MapRefused(*why)),
             Ok(map) => map.as_ref().and_then(|map| {
@@ -274,7 +282,8 @@ fn open<'a, 'b>(
             ..
         }
         | ObjectKind::Vdso => {}
-        ObjectKind::Anonymous => return Err(WhyUnnamed::Generated),
+        ObjectKind::Anonymous { .. } => return Err(WhyUnnamed::Generated),
+        ObjectKind::Kernel => return Err(WhyUnnamed::KernelHidden),
         ObjectKind::Nowhere(reason) => return Err(WhyUnnamed::Nowhere(*reason)),
     }
     let Some(Some(file)) = ticks.files.get(object.index()) else {

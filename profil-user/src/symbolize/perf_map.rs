@@ -37,8 +37,6 @@ pub enum MapRefused {
     TooLarge,
     /// It cannot be read.
     Unreadable,
-    /// Ticks are of several processes, and it is not known whose this code was.
-    SeveralProcesses,
 }
 
 impl fmt::Display for MapRefused {
@@ -48,7 +46,6 @@ impl fmt::Display for MapRefused {
             Self::NotRegular => "its perf map is no regular file",
             Self::TooLarge => "its perf map is too large",
             Self::Unreadable => "its perf map cannot be read",
-            Self::SeveralProcesses => "of several processes",
         })
     }
 }

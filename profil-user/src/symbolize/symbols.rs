@@ -5,7 +5,7 @@ use blazesym::symbolize::{
     source::{Elf, Source},
 };
 
-use super::{Name, WhyUnnamed, sections::Sections, texts::Texts};
+use super::{Name, WhyUnnamed, kernel, sections::Sections, texts::Texts};
 use crate::target::ObjectFile;
 
 /// Who reads symbol tables.
@@ -43,6 +43,11 @@ impl Symbols {
             };
         }
         names
+    }
+
+    /// The names of addresses of the kernel's, as it says itself.
+    pub(super) fn names_in_kernel(&self, addresses: &[u64], texts: &mut Texts) -> Vec<Name> {
+        kernel::names(&self.blazesym, addresses, texts)
     }
 
     fn names_in_file(
@@ -97,7 +102,7 @@ fn name_of(address: u64, found: &Symbolized<'_>, sections: &Sections, texts: &mu
     }
 }
 
-fn function(symbol: &Sym<'_>, texts: &mut Texts) -> Name {
+pub(super) fn function(symbol: &Sym<'_>, texts: &mut Texts) -> Name {
     match texts.name(&symbol.name) {
         Some((name, mangled)) => Name::Function {
             name,

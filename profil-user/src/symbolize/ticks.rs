@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use super::perf_map::{MapRefused, PerfMap};
 use crate::{
     options::Tgid,
-    profile::{self, Count, Note, Object, ObjectId},
+    profile::{self, Count, Object, ObjectId, Subject},
     recorded::Recorded,
     session::Taken,
     target::ObjectFile,
@@ -18,10 +18,8 @@ pub struct Ticks<'a> {
     pub(super) counts: &'a [Count],
     /// In the order of the objects.
     pub(super) files: &'a [Option<Arc<ObjectFile>>],
-    /// The process, if it is one that runs.
-    pub(super) target: Option<Tgid>,
-    /// Whether ticks are of that process alone.
-    is_alone: bool,
+    /// Whom it is of, if they run.
+    subject: Option<&'a Subject>,
 }
 
 impl<'a> Ticks<'a> {
@@ -29,21 +27,26 @@ impl<'a> Ticks<'a> {
         profile::counts_in(self.counts, id)
     }
 
-    /// What the process says of the code that it generated, if it says anything.
-    pub(super) fn perf_map(&self) -> Result<Option<PerfMap>, MapRefused> {
-        match self.target {
-            // Addresses of all processes are in one object.
-            Some(_) if !self.is_alone => Err(MapRefused::SeveralProcesses),
-            Some(tgid) => PerfMap::open(tgid.get()),
+    /// What a process says of the code that it generated, if it says anything.
+    pub(super) fn perf_map(&self, tgid: u32) -> Result<Option<PerfMap>, MapRefused> {
+        match self.subject {
+            Some(_) => PerfMap::open(tgid),
             None => Ok(None),
         }
     }
 
-    /// The roots that paths of the objects may lead from: ours, and that of the process, which may
+    /// The roots that paths of the objects may lead from: ours, and that of the processes, which may
     /// be in a container.
     pub(super) fn roots(&self) -> Vec<PathBuf> {
-        let target = self.target.map(|tgid| format!("/proc/{tgid}/root").into());
-        [PathBuf::from("/")].into_iter().chain(target).collect()
+        let of_process = |tgid: &Tgid| PathBuf::from(format!("/proc/{tgid}/root"));
+        let roots = match self.subject {
+            Some(Subject::Processes(processes)) => {
+                processes.iter().map(|(tgid, _)| of_process(tgid)).collect()
+            }
+            Some(Subject::Thread(tgid, _) | Subject::Command(tgid, _)) => vec![of_process(tgid)],
+            _ => Vec::new(),
+        };
+        [PathBuf::from("/")].into_iter().chain(roots).collect()
     }
 }
 
@@ -53,12 +56,7 @@ impl<'a> From<&'a Taken> for Ticks<'a> {
             objects: &taken.profile.objects,
             counts: &taken.profile.counts,
             files: &taken.files,
-            target: Some(taken.profile.target),
-            is_alone: !taken
-                .profile
-                .notes
-                .iter()
-                .any(|note| matches!(note, Note::Children { .. })),
+            subject: Some(&taken.profile.subject),
         }
     }
 }
@@ -75,8 +73,7 @@ impl<'a> From<&'a Recorded> for Ticks<'a> {
             objects: &recorded.objects,
             counts: &recorded.counts,
             files: &recorded.executables,
-            target: None,
-            is_alone: true,
+            subject: None,
         }
     }
 }

@@ -16,7 +16,7 @@ enum Key {
     Build(BuildId),
     Kernel,
     Vdso,
-    Anonymous,
+    Anonymous(u32),
     Nowhere(Unresolved),
 }
 
@@ -60,7 +60,9 @@ impl Objects {
                     id
                 }
             },
-            Backing::Anonymous => self.without_file(Key::Anonymous, ObjectKind::Anonymous),
+            Backing::Anonymous => {
+                self.without_file(Key::Anonymous(tgid), ObjectKind::Anonymous { tgid })
+            }
         }
     }
 

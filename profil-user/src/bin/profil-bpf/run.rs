@@ -60,7 +60,14 @@ pub(crate) fn run(mut plan: Plan) -> anyhow::Result<Option<u8>> {
     }
     let names = &plan.names;
     let watching = (&mut signals, switches);
-    let taken = take(&runtime, session, command.as_mut(), watching, plan.duration, names)?;
+    let taken = take(
+        &runtime,
+        session,
+        command.as_mut(),
+        watching,
+        plan.duration,
+        names,
+    )?;
     let named = name(&runtime, &taken, &mut signals, names);
     // Standard output is the command's.
     let to = if command.is_some() {
