@@ -7,7 +7,8 @@ use profil_tests::{
     require_programs,
 };
 use profil_user::{
-    Balance, Count, ElfClass, Object, ObjectId, ObjectKind, Profile, Rate, Subject, Text, Tgid,
+    Balance, Count, ElfClass, Object, ObjectId, ObjectKind, Profile, Rate, Subject, TaskId, Text,
+    Tgid,
     export::{
         gmon::{self, Variant},
         syms,
@@ -205,6 +206,7 @@ fn function(
         address: image.text + distance,
         name: name.map(str::to_owned),
         mangled: mangled.map(str::to_owned),
+        task: TaskId::ALL,
         place: Place::Whole,
         user: 1,
         system: 0,

@@ -84,6 +84,7 @@ mod tests {
             address: 0x1234,
             name: name.map(str::to_owned),
             mangled: mangled.map(str::to_owned),
+            task: crate::profile::TaskId::ALL,
             place: Place::Whole,
             user: 1,
             system: 0,

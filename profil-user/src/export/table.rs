@@ -247,6 +247,7 @@ mod tests {
             number: 7,
         };
         let function = |place| Function {
+            task: crate::profile::TaskId::ALL,
             object: ObjectId::new(0),
             address: 0,
             name: Ok("f\x1b".to_owned()),

@@ -13,7 +13,7 @@ use super::{
     table::{self, Time, object_name},
 };
 use crate::{
-    profile::{Balance, Note, Profile},
+    profile::{Balance, Note, Profile, Task},
     symbolize::Function,
 };
 
@@ -53,7 +53,17 @@ pub fn write(
         say(why_empty(profile))?;
     } else {
         let time = Time::Split(profile.rate);
-        table::write(&profile.objects, &time, functions, layout, out)?;
+        let total = profile.ticks();
+        let mut gap = "";
+        for of_task in functions.chunk_by(|a, b| a.task == b.task) {
+            if let Some(task) = of_task[0].task.index().map(|index| &profile.tasks[index]) {
+                let ticks = of_task.iter().map(Function::ticks).sum();
+                let text = task_text(task, ticks, total);
+                writeln!(out, "{gap}{}", fold(&text, layout.width))?;
+                gap = "\n";
+            }
+            table::write(&profile.objects, &time, of_task, layout, out)?;
+        }
     }
     let mut say = |text: &str| writeln!(out, "{}", fold(text, layout.width));
     say("")?;
@@ -61,6 +71,20 @@ pub fn write(
         say(&format!("note: {}", note_text(profile, note)))?;
     }
     say(&balance(&profile.balance))
+}
+
+/// The head of a task's part of the report.
+fn task_text(task: &Task, ticks: u64, total: u64) -> String {
+    let mut text = format!("pid {}", task.tgid);
+    if let Some(tid) = task.tid {
+        text += &format!(", tid {tid}");
+    }
+    text += &format!(" ({})", printable(&task.name));
+    if let Some(inner) = task.inner {
+        text += &format!(", {inner} in its own PID namespace");
+    }
+    let share = 100.0 * ticks as f64 / total.max(1) as f64;
+    text + &format!(": {ticks} ticks, {share:.2} %")
 }
 
 /// Breaks a line at blanks so that it fits a terminal; without one it stays a line.

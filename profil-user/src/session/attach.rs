@@ -206,7 +206,6 @@ impl Session {
                 Target::Thread(tid) => Some(tid),
                 _ => None,
             },
-            is_command,
             commanded: false,
             dense,
             side_band,

@@ -11,7 +11,7 @@ use super::{Session, now_ns};
 use crate::{
     error::RunError,
     kernel::{Event, Mapped, MappedFile, Record, wait_for_ticks_under_way},
-    profile::{BuildId, Note, ObjectId},
+    profile::{BuildId, Note, ObjectId, Subject},
     target::{self, Backing, FileId, FileMapping, Mapping},
 };
 
@@ -97,6 +97,15 @@ impl Session {
     fn mapped(&mut self, tgid: u32, time: u64, mapping: Mapping) -> Result<(), RunError> {
         let object = self.objects.of_mapping(tgid, &mapping);
         self.history.mapped(tgid, time, mapping.clone(), object);
+        if matches!(self.subject, Subject::Command(command, _) if command.get() == tgid)
+            && self
+                .history
+                .life(tgid, time)
+                .and_then(|life| life.executable(time))
+                == Some(object)
+        {
+            self.objects.get_mut(object).is_main = true;
+        }
         if !self.has_regions(tgid) {
             return Ok(());
         }
@@ -173,8 +182,14 @@ impl Session {
             self.kernel.retire_regions(&indices)?;
         }
         // A command is one from its first instruction on: there was nothing before.
-        if self.is_command && !self.commanded {
+        if let (Subject::Command(_, name), false) = (&mut self.subject, self.commanded) {
             self.commanded = true;
+            if let Some(life) = self.history.life(tgid, time)
+                && let Some(called) = life.name(time)
+            {
+                *name = called.to_string();
+                self.ledger.rename_target(tgid, called);
+            }
             return Ok(());
         }
         let uncertain = Duration::from_nanos(now_ns().saturating_sub(time));

@@ -65,8 +65,7 @@ pub struct Session {
     watched: Watched,
     /// The thread that is followed alone.
     thread: Option<Tgid>,
-    /// Whether the target is a command that waits to be released, and whether it runs by now.
-    is_command: bool,
+    /// Whether a command that was to be profiled runs by now.
     commanded: bool,
     /// Processes whose mappings have regions.
     dense: Vec<u32>,

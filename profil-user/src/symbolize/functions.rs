@@ -1,9 +1,9 @@
 //! The profile by function, by inlined function, or by line.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{cmp::Reverse, collections::HashMap, sync::Arc};
 
 use super::{Line, Name, Source, Symbolizer, Ticks, WhyUnnamed};
-use crate::profile::{Count, ObjectId};
+use crate::profile::{Count, ObjectId, TaskId};
 
 /// What has a row of its own.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -21,6 +21,8 @@ pub enum Grouping {
 /// Ticks of one function or line, or of one address that has no name.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Function {
+    /// Whose ticks they are, where that is kept apart.
+    pub task: TaskId,
     /// What it lies in.
     pub object: ObjectId,
     /// Link-time address of the function, or the address that has no name. Of what lies in several
@@ -69,13 +71,47 @@ pub fn rows<'a>(
     symbolizer: &Symbolizer,
     grouping: Grouping,
 ) -> Vec<Function> {
-    let mut places: HashMap<(ObjectId, Key), usize> = HashMap::new();
+    let counts = profile.into().counts.iter();
+    add_up(
+        counts.map(|count| (TaskId::ALL, count)),
+        symbolizer,
+        grouping,
+    )
+}
+
+/// As [`rows`], for each task of a profile by itself; the task with most ticks first.
+pub fn rows_by_task<'a>(
+    profile: impl Into<Ticks<'a>>,
+    symbolizer: &Symbolizer,
+    grouping: Grouping,
+) -> Vec<Function> {
+    let counts = profile.into().by_task.iter();
+    let mut rows = add_up(
+        counts.map(|(task, count)| (*task, count)),
+        symbolizer,
+        grouping,
+    );
+    let mut of_tasks: HashMap<TaskId, u64> = HashMap::new();
+    for row in &rows {
+        *of_tasks.entry(row.task).or_default() += row.ticks();
+    }
+    // Within a task they keep their order.
+    rows.sort_by_key(|row| (Reverse(of_tasks[&row.task]), row.task));
+    rows
+}
+
+fn add_up<'a>(
+    counts: impl Iterator<Item = (TaskId, &'a Count)>,
+    symbolizer: &Symbolizer,
+    grouping: Grouping,
+) -> Vec<Function> {
+    let mut places: HashMap<(TaskId, ObjectId, Key), usize> = HashMap::new();
     let mut rows: Vec<Function> = Vec::new();
-    for count in profile.into().counts {
+    for (task, count) in counts {
         let row = Row::of(count, symbolizer, grouping);
-        let key = (count.object, row.key());
+        let key = (task, count.object, row.key());
         let place = *places.entry(key).or_insert_with(|| {
-            rows.push(row.empty(count.object));
+            rows.push(row.empty(task, count.object));
             rows.len() - 1
         });
         rows[place].user += count.user;
@@ -162,8 +198,9 @@ impl<'a> Row<'a> {
         }
     }
 
-    fn empty(&self, object: ObjectId) -> Function {
+    fn empty(&self, task: TaskId, object: ObjectId) -> Function {
         Function {
+            task,
             object,
             address: self.address,
             name: self.name.map(ToString::to_string),

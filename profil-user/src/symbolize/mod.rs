@@ -28,7 +28,7 @@ use std::{
 
 pub use debug_files::DEFAULT_DIR as DEFAULT_DEBUG_DIR;
 pub(crate) use extents::{Extents, Stretch};
-pub use functions::{Function, Grouping, Place, functions, rows};
+pub use functions::{Function, Grouping, Place, functions, rows, rows_by_task};
 pub use perf_map::MapRefused;
 pub use source::{Inlined, Line, Source};
 pub use ticks::Ticks;

@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use super::perf_map::{MapRefused, PerfMap};
 use crate::{
     options::Tgid,
-    profile::{self, Count, Object, ObjectId, Subject},
+    profile::{self, Count, Object, ObjectId, Subject, TaskId},
     recorded::Recorded,
     session::Taken,
     target::ObjectFile,
@@ -16,6 +16,8 @@ use crate::{
 pub struct Ticks<'a> {
     pub(super) objects: &'a [Object],
     pub(super) counts: &'a [Count],
+    /// The same by task, where that is kept apart.
+    pub(super) by_task: &'a [(TaskId, Count)],
     /// In the order of the objects.
     pub(super) files: &'a [Option<Arc<ObjectFile>>],
     /// Whom it is of, if they run.
@@ -55,6 +57,7 @@ impl<'a> From<&'a Taken> for Ticks<'a> {
         Self {
             objects: &taken.profile.objects,
             counts: &taken.profile.counts,
+            by_task: &taken.profile.by_task,
             files: &taken.files,
             subject: Some(&taken.profile.subject),
         }
@@ -72,6 +75,7 @@ impl<'a> From<&'a Recorded> for Ticks<'a> {
         Self {
             objects: &recorded.objects,
             counts: &recorded.counts,
+            by_task: &[],
             files: &recorded.executables,
             subject: None,
         }

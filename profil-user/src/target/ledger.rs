@@ -250,6 +250,14 @@ impl Ledger {
         }
     }
 
+    /// Such a process has become another program.
+    pub(crate) fn rename_target(&mut self, tgid: u32, name: &str) {
+        let id = self.task_of_target(tgid);
+        if let Some(task) = id.index().and_then(|index| self.tasks.get_mut(index)) {
+            name.clone_into(&mut task.name);
+        }
+    }
+
     /// The task that a process with regions of its own is.
     pub(crate) fn task_of_target(&self, tgid: u32) -> TaskId {
         let id = self.by_life.get(&(tgid, 0)).copied();

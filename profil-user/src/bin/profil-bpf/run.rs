@@ -13,7 +13,7 @@ use profil_user::{
     Profile, Session, Taken, Target,
     export::{Output, text},
     launch::{Launched, exit_code},
-    symbolize::{Function, Grouping, Symbolizer, functions, rows},
+    symbolize::{Function, Grouping, Symbolizer, functions, rows, rows_by_task},
 };
 use tokio::{runtime::Runtime, sync::oneshot};
 
@@ -141,7 +141,11 @@ impl Named {
         let others = grouping != Grouping::Function;
         Self {
             functions: functions(taken, symbolizer),
-            rows: others.then(|| rows(taken, symbolizer, grouping)),
+            rows: if taken.profile.tasks.is_empty() {
+                others.then(|| rows(taken, symbolizer, grouping))
+            } else {
+                Some(rows_by_task(taken, symbolizer, grouping))
+            },
         }
     }
 

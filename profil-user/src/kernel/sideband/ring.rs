@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(bytes.len(), memory.size);
         bytes.clear();
         memory.take(&mut bytes);
-        assert_eq!(bytes, []);
+        assert!(bytes.is_empty());
     }
 
     proptest! {
