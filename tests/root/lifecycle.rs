@@ -13,9 +13,9 @@ use profil_tests::{
 /// of their CPU time; a child that is not counted is a half.
 const FAMILY_TOLERANCE: f64 = 0.1;
 
-/// What shares may be off beside chance where one image follows another: exec is noticed within a
-/// quarter of a second, and what ticks until then is charged to the old image, as the report says.
-const EXEC_NOTICED: f64 = 0.25;
+/// What shares may be off beside chance where one image follows another: the kernel tells of exec at
+/// once, and what ticks until that is read is charged to the old image, as the report says.
+const EXEC_NOTICED: f64 = 0.02;
 
 /// The account is that of both, and so must be the ticks. For `uncertain` seconds they may be
 /// charged to one instead of the other.

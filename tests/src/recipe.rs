@@ -73,6 +73,8 @@ pub enum Workload {
     Many,
     /// `odd`: like `busy`, at an odd address. Only where instructions can be there.
     Odd,
+    /// `storm`: many processes that live for milliseconds each. Does not wait for `go`.
+    Storm,
     /// `replace`: a library takes the place of another.
     Replace,
 }
@@ -118,6 +120,7 @@ const SOURCES: &[(&str, &str)] = &[
     ("odd.S", include_str!("../workloads/odd.S")),
     ("one.c", include_str!("../workloads/one.c")),
     ("replace.c", include_str!("../workloads/replace.c")),
+    ("storm.c", include_str!("../workloads/storm.c")),
     ("slices.h", include_str!("../workloads/slices.h")),
     ("spin.h", include_str!("../workloads/spin.h")),
     ("split.c", include_str!("../workloads/split.c")),
@@ -223,6 +226,7 @@ impl Workload {
         Self::Idle,
         Self::Brief,
         Self::Busy,
+        Self::Storm,
         Self::Inline,
         Self::InlineCompressed,
         Self::InlineStripped,
@@ -239,6 +243,7 @@ impl Workload {
             Self::Brief
                 | Self::Contain
                 | Self::Busy
+                | Self::Storm
                 | Self::Itimer
                 | Self::Many
                 | Self::Odd
@@ -368,6 +373,11 @@ impl Workload {
             Self::Brief => Recipe {
                 name: "brief",
                 sources: &["brief.c"],
+                ..PLAIN
+            },
+            Self::Storm => Recipe {
+                name: "storm",
+                sources: &["storm.c"],
                 ..PLAIN
             },
             Self::Busy => Recipe {

@@ -38,13 +38,17 @@ pub struct Balance {
     pub ratio: f64,
     /// The kernel memory used, as printed.
     pub memory: String,
+    /// Of the strays, those of processes that were not asked for.
+    pub unwanted: u64,
 }
 
 /// What `profil-bpf` printed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// The flat profile, in the order printed.
+    /// The flat profile, in the order printed; of tasks that are told apart, one after the other.
     pub rows: Vec<Row>,
+    /// The tasks that are told apart: what is said of each, and how many rows it has.
+    pub tasks: Vec<(String, usize)>,
     /// The balance line.
     pub balance: Balance,
 }
@@ -70,13 +74,25 @@ impl Report {
     /// Says which part is missing or not understood.
     pub fn parse(text: &str) -> Result<Self, String> {
         let is_heading = |line: &&str| line.contains("self%") && line.contains("object");
-        let rows = text
-            .lines()
-            .skip_while(|line| !is_heading(line))
-            .skip(1)
-            .take_while(|line| !line.trim().is_empty() && !line.starts_with("balance: "))
-            .map(|line| Row::parse(line).ok_or_else(|| format!("not a row: {line:?}")))
-            .collect::<Result<_, _>>()?;
+        let mut rows = Vec::new();
+        let mut tasks: Vec<(String, usize)> = Vec::new();
+        let mut lines = text.lines().peekable();
+        let mut head = None;
+        while let Some(line) = lines.next() {
+            if is_heading(&line) {
+                let before = rows.len();
+                while let Some(line) =
+                    lines.next_if(|line| !line.trim().is_empty() && !line.starts_with("balance: "))
+                {
+                    rows.push(Row::parse(line).ok_or_else(|| format!("not a row: {line:?}"))?);
+                }
+                if let Some(head) = head.take() {
+                    tasks.push((head, rows.len() - before));
+                }
+            } else if line.starts_with("pid ") && lines.peek().is_some_and(is_heading) {
+                head = Some(line.to_owned());
+            }
+        }
         let mut balances = text
             .lines()
             .filter_map(|line| line.strip_prefix("balance: "));
@@ -85,7 +101,11 @@ impl Report {
             return Err("two balance lines".to_owned());
         }
         let balance = Balance::parse(line).ok_or_else(|| format!("not a balance: {line:?}"))?;
-        Ok(Self { rows, balance })
+        Ok(Self {
+            rows,
+            tasks,
+            balance,
+        })
     }
 
     /// All ticks in the flat profile.
@@ -112,6 +132,25 @@ impl Report {
         self.ticks_of(function) as f64 / self.ticks() as f64
     }
 
+    /// The rows of the task whose head starts so.
+    ///
+    /// # Panics
+    ///
+    /// If there is none, or several.
+    #[track_caller]
+    pub fn task(&self, start: &str) -> &[Row] {
+        let mut first = 0;
+        let mut found = None;
+        for (head, count) in &self.tasks {
+            if head.starts_with(start) {
+                assert!(found.is_none(), "two tasks {start:?}: {:?}", self.tasks);
+                found = Some(&self.rows[first..first + count]);
+            }
+            first += count;
+        }
+        found.unwrap_or_else(|| panic!("no task {start:?}: {:?}", self.tasks))
+    }
+
     /// The rows of a function.
     pub fn rows_of(&self, function: &str) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(move |row| row.function == function)
@@ -135,7 +174,8 @@ impl Report {
             "runs and outcomes: {:?}",
             self.balance
         );
-        let kept = self.outcome("binned") + self.outcome("strays");
+        let strays = self.outcome("strays");
+        let kept = self.outcome("binned") + strays - self.balance.unwanted;
         assert_eq!(
             self.ticks(),
             kept,
@@ -236,6 +276,10 @@ impl Balance {
         let (account, rest) = line.split_once("; ticks seen ")?;
         let (runs, terms) = account.strip_prefix("runs ")?.split_once(" = ")?;
         let (ticks, memory) = rest.split_once("; kernel memory ")?;
+        let mut more = memory.split("; ");
+        let memory = more.next()?;
+        let unwanted =
+            more.find_map(|text| text.strip_suffix(" strays of processes not asked for"));
         let (seen, rest) = ticks.split_once(" / due ")?;
         let (due, rest) = rest.split_once(" (")?;
         let (ratio, _) = rest.split_once(')')?;
@@ -255,6 +299,7 @@ impl Balance {
             // Nothing was due, nothing was seen: no number, and no complaint.
             ratio: ratio.parse().unwrap_or(f64::NAN),
             memory: memory.trim().to_owned(),
+            unwanted: unwanted.map_or(Some(0), |count| count.parse().ok())?,
         })
     }
 }
@@ -286,6 +331,20 @@ balance: runs 5003 = binned 4996 + strays 4 + lost: strays table full 3; ticks s
         assert_eq!(report.outcome("lost: strays table full"), 3);
         assert_eq!(report.balance.memory, "17.1 MiB");
         report.assert_conserved().assert_all_ticks_seen();
+    }
+
+    #[test]
+    fn tasks_are_told_apart() {
+        let (head, rest) = TEXT.split_once(" self%").unwrap();
+        let (table, end) = rest.split_once("\n\n").unwrap();
+        let text = format!(
+            "{head}pid 1 (a): 5000 ticks, 50.00 %\n self%{table}\n\npid 2 (b): 5 ticks\n \
+             self%{table}\n\n{end}"
+        );
+        let report = Report::of(&text);
+        assert_eq!(report.rows.len(), 6);
+        assert_eq!(report.task("pid 2 ").len(), 3);
+        assert_eq!(report.task("pid 1 (a)")[0].ticks, 3000);
     }
 
     #[test]

@@ -232,7 +232,10 @@ impl Session {
                     }
                     shift.set(self.clock.next_shift());
                 }
-                _ = glance.tick() => self.glance()?,
+                _ = glance.tick() => {
+                    self.glance()?;
+                    self.follow_cpus()?;
+                }
                 () = drain.rings() => {
                     self.collect().await?;
                     self.publish()?;
@@ -281,7 +284,6 @@ impl Session {
     /// Reads what was counted, and finds homes for strays while they still can be found.
     async fn collect(&mut self) -> Result<(), RunError> {
         self.glance()?;
-        self.clock.follow_cpus()?;
         if self.drain.turn()? {
             ticks_under_way_are_done().await;
             let strays = self.drain.read()?;
@@ -314,6 +316,12 @@ impl Session {
         self.history.forget_ended(self.taken_ns);
         self.taken_ns = now;
         self.looked_ns = now;
+        Ok(())
+    }
+
+    /// CPUs come and go.
+    fn follow_cpus(&mut self) -> Result<(), RunError> {
+        self.clock.follow_cpus()?;
         if let Some(side_band) = &mut self.side_band
             && let Err(error) = side_band.follow_cpus()
         {

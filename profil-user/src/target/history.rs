@@ -162,6 +162,16 @@ impl History {
         self.life(tgid, time)?.place(pc, time)
     }
 
+    /// As [`History::place`], of the address at which the kernel will go on: while it executes
+    /// another program, that is still the one of the call, in the program before.
+    pub(crate) fn place_of_call(&self, tgid: u32, pc: u64, time: u64) -> Option<&Span> {
+        let life = self.life(tgid, time)?;
+        life.place(pc, time).or_else(|| {
+            let exec = life.image(time).from_ns;
+            life.place(pc, exec.checked_sub(1)?)
+        })
+    }
+
     /// Forgets processes that ended before `time`.
     pub(crate) fn forget_ended(&mut self, time: u64) {
         self.processes.retain(|_, lives| {
@@ -305,6 +315,8 @@ mod tests {
         assert_eq!(object(&history, 7, 0x1000, 110), Some(B));
         assert_eq!(object(&history, 7, 0x2000, 110), None);
         let life = history.life(7, 120).unwrap();
+        let call = |pc| history.place_of_call(7, pc, 105).map(|span| span.object);
+        assert_eq!((call(0x1000), call(0x3000)), (Some(A), None));
         assert_eq!(life.executable(99), Some(A));
         assert_eq!(life.executable(120), Some(B));
     }

@@ -5,7 +5,7 @@ use std::{collections::HashMap, fs, io};
 use profil_common::{Mode, StrayKey, StrayTicks};
 
 use super::{
-    history::{History, Life},
+    history::{History, Life, Span},
     mappings,
     objects::Objects,
     selection::Selection,
@@ -133,7 +133,7 @@ impl Ledger {
         let missing = if in_kernel {
             !history.knows(tgid, ticks.last_ns)
         } else {
-            history.place(tgid, key.pc, ticks.last_ns).is_none()
+            place_of(history, tgid, key, ticks.last_ns).is_none()
         };
         if !missing || self.read.contains_key(&tgid) {
             return;
@@ -171,7 +171,7 @@ impl Ledger {
             return vec![(known.objects.kernel(), key.pc, ticks.ticks)];
         }
         let history = &*known.history;
-        let Some(last) = history.place(tgid, key.pc, ticks.last_ns) else {
+        let Some(last) = place_of(history, tgid, key, ticks.last_ns) else {
             let reason = match self.read.get(&tgid) {
                 Some(Err(reason)) => *reason,
                 _ => Unresolved::Unmapped,
@@ -186,7 +186,7 @@ impl Ledger {
         if before == 0 {
             return vec![(object, address, ticks.ticks)];
         }
-        let (old_object, old_address) = match history.place(tgid, key.pc, ticks.first_ns) {
+        let (old_object, old_address) = match place_of(history, tgid, key, ticks.first_ns) {
             Some(first) => home(first.object, &first.mapping, known.objects),
             None => (known.objects.nowhere(Unresolved::Unmapped), key.pc),
         };
@@ -298,6 +298,15 @@ impl Ledger {
         others.fold((0, 0), |(ticks, processes), (_, more)| {
             (ticks + more, processes + 1)
         })
+    }
+}
+
+/// What a stray's address was of at a time.
+fn place_of<'a>(history: &'a History, tgid: u32, key: &StrayKey, time: u64) -> Option<&'a Span> {
+    if key.mode == Mode::System as u16 {
+        history.place_of_call(tgid, key.pc, time)
+    } else {
+        history.place(tgid, key.pc, time)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The objects that ticks fell in: each opened once, when it is first met.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, ffi::OsString, sync::Arc};
 
 use super::{
     mappings::{Backing, FileId, FileMapping, Mapping},
@@ -10,10 +10,11 @@ use super::{
 use crate::profile::{BuildId, ElfClass, Note, Object, ObjectId, ObjectKind, Unresolved};
 
 /// Which object it is.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 enum Key {
     File(FileId),
-    Build(BuildId),
+    /// Copies of a build under one name, in several containers say, are one object.
+    Build(BuildId, OsString),
     Kernel,
     Vdso,
     Anonymous(u32),
@@ -68,8 +69,12 @@ impl Objects {
 
     fn of_file(&mut self, tgid: u32, mapping: &Mapping, file: &FileMapping) -> ObjectId {
         let by_file = (file.id != FileId::UNKNOWN).then_some(Key::File(file.id));
-        let by_build = file.build_id.map(Key::Build);
-        let keys = || by_file.into_iter().chain(by_build);
+        let of_build = |build_id| {
+            let name = file.path.file_name().unwrap_or_default();
+            Key::Build(build_id, name.to_owned())
+        };
+        let by_build = file.build_id.map(of_build);
+        let keys = || by_file.clone().into_iter().chain(by_build.clone());
         let known = keys().find_map(|key| self.by_key.get(&key).copied());
         if let Some(id) = known {
             return id;
@@ -84,7 +89,7 @@ impl Objects {
         // The same build may be known under another name: as another file, or as none.
         let build_id = opened.as_ref().and_then(ObjectFile::build_id);
         let build_id = build_id.or(file.build_id);
-        let same = build_id.and_then(|build_id| self.by_key.get(&Key::Build(build_id)).copied());
+        let same = build_id.and_then(|build_id| self.by_key.get(&of_build(build_id)).copied());
         let id = same.unwrap_or_else(|| {
             let class = opened.as_ref().map(ObjectFile::class);
             let path = file.path.clone();
@@ -96,7 +101,7 @@ impl Objects {
             }
             id
         });
-        for key in keys().chain(build_id.map(Key::Build)) {
+        for key in keys().chain(build_id.map(of_build)) {
             self.by_key.entry(key).or_insert(id);
         }
         if let Some(Key::File(file)) = by_file {

@@ -13,6 +13,7 @@ mod talk;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use profil_user::launch::LaunchError;
 
 use args::Job;
 
@@ -40,7 +41,8 @@ fn main() -> ExitCode {
         Err(error) if talk::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             talk::error(&error);
-            ExitCode::from(FAILURE)
+            let of_command = error.downcast_ref::<LaunchError>();
+            ExitCode::from(of_command.map_or(FAILURE, LaunchError::exit_code))
         }
     }
 }
