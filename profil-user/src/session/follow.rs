@@ -20,7 +20,7 @@ const NOBODY: [u32; 2] = [0, u32::MAX];
 
 impl Session {
     /// Reads what the kernel wrote down, and does what follows from it. Whether any of it was about
-    /// the processes that we follow.
+    /// processes with regions, or that they started.
     pub(super) fn follow(&mut self) -> Result<bool, RunError> {
         let Some(side_band) = &mut self.side_band else {
             return Ok(false);
@@ -31,7 +31,8 @@ impl Session {
             ours |= self.obey(record)?;
         }
         self.redraw()?;
-        Ok(ours)
+        let urgent = !self.dense.is_empty() || self.layout.is_asked();
+        Ok(ours && urgent)
     }
 
     fn obey(&mut self, record: Record) -> Result<bool, RunError> {

@@ -49,9 +49,11 @@ pub type Snapshot = Option<Arc<Taken>>;
 /// How long a tick can be under way at most, where the kernel cannot tell.
 const GRACE: Duration = Duration::from_millis(50);
 
-/// How soon the side-band is read again where nothing in it was about the targets: on a machine
-/// that starts programs all day we would be woken all the time.
+/// How soon the side-band is read again where nothing in it was about processes with regions: on a
+/// machine that starts programs all day we would be woken all the time. Where there are no such
+/// processes nothing is to be done at once, but for the files that are opened at first sight.
 const PATIENCE: Duration = Duration::from_millis(10);
+const PATIENCE_WITHOUT_REGIONS: Duration = Duration::from_millis(50);
 
 /// The table of strays is emptied more often from this part of it on, up to this often.
 const FULL: u32 = 4;
@@ -222,7 +224,11 @@ impl Session {
                     ready.map_err(RunError::Wait)?;
                     if !self.follow()? {
                         impatient = false;
-                        patience.set(Some(PATIENCE));
+                        patience.set(Some(if self.dense.is_empty() {
+                            PATIENCE_WITHOUT_REGIONS
+                        } else {
+                            PATIENCE
+                        }));
                     }
                 }
                 () = patience.rings(), if !impatient => impatient = true,
