@@ -21,6 +21,7 @@ mod names;
 mod outputs;
 mod privileges;
 mod regions;
+mod symbols;
 mod system_time;
 mod targets;
 mod terminal;

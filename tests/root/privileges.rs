@@ -4,6 +4,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    time::Duration,
 };
 
 use profil_tests::{
@@ -111,6 +112,46 @@ fn two_suffice_for_ones_own_process() {
     let mut target = target_of_nobody(&copies);
     let session = profile_as_nobody(&copies, &["bpf", "perfmon"], &mut target);
     session.assert_shares().assert_hot_in("split-pie");
+}
+
+/// Files that took the place of others are not taken for them. What runs leads to its own file
+/// also when it is gone; what a library was, the unprivileged cannot see.
+#[test]
+fn files_that_were_replaced() {
+    let machine = claim_machine!();
+    let _paranoid = machine.set(PARANOID, USUAL);
+    require_programs!("setpriv");
+    let replaced = |workload: Workload, place: &str, by: &Path| {
+        let copies = Copies::new();
+        copies.add(&workload.executable(), "program");
+        for library in workload.libraries() {
+            copies.add(&library, "libhot.so");
+        }
+        let program = copies.path("program");
+        let mut target = Target::start_command(as_nobody(&[], &program), program);
+        copies.add(by, "other");
+        fs::rename(copies.path("other"), copies.path(place)).expect("another file");
+        let command = as_nobody(&["bpf", "perfmon"], &copies.path("profil-bpf"));
+        let profiler = Profiler::by(command).on_pid(target.pid(), RATE);
+        session::take(&mut target, profiler, RATE, Duration::from_secs(1))
+    };
+    replaced(Workload::Pie, "program", &Workload::FarPie.executable()).assert_shares();
+    let [far] = &Workload::FarLibrary.libraries()[..] else {
+        panic!("one library");
+    };
+    let session = replaced(Workload::SharedLibrary, "libhot.so", far);
+    let unread: u64 = session
+        .report
+        .rows
+        .iter()
+        .filter(|row| row.function.ends_with("(file not readable)"))
+        .map(|row| row.ticks)
+        .sum();
+    assert!(
+        unread > session.report.ticks() * 9 / 10,
+        "{}",
+        session.finished.stdout
+    );
 }
 
 #[test]

@@ -5,8 +5,10 @@
 //! machine, all of them are built at once ([`build_all`]), under their plain names.
 
 mod build;
+mod list;
+mod sources;
 
-use std::path::PathBuf;
+use std::{env, path::PathBuf};
 
 use crate::places;
 pub use build::build_all;
@@ -67,6 +69,25 @@ pub enum Workload {
     InlineCompressed,
     /// The same, stripped, with a debug file.
     InlineStripped,
+    /// `edges`: a function of two names, one without a size, code without a name, an IFUNC.
+    Edges,
+    /// The same, with nothing but the dynamic symbols.
+    EdgesStripped,
+    /// `vdso`: asks for the time, without a system call.
+    Vdso,
+    /// `plt`: calls a library all the time.
+    Plt,
+    /// `remap`: a part of its text is in anonymous memory.
+    Remap,
+    /// `mangled`: names as C++ and Rust write them.
+    Mangled,
+    /// `split` with its hot functions in Rust, whose names are mangled as they are today. Only for
+    /// this kind of machine, as the next.
+    RustV0,
+    /// The same, mangled as they were before.
+    RustLegacy,
+    /// `narrow`: like `busy`, of 32 bits. Only where such programs run.
+    Narrow,
     /// `itimer`: profiles itself with ITIMER_PROF, for as long as asked for.
     Itimer,
     /// `many`: as many mappings of text as asked for, then like `busy`.
@@ -78,18 +99,6 @@ pub enum Workload {
     /// `replace`: a library takes the place of another.
     Replace,
 }
-
-/// Where the segments of [`Workload::SegmentsPie`] and its kin go. Their places in a page are
-/// alike, so that they fit into one page of the file, whether of 4 or of 64 KiB.
-const SEGMENTS: &str = "-Wl,--section-start=.hot_alpha=0x10000340,\
-                        --section-start=.hot_beta=0x20000440,\
-                        --section-start=.hot_gamma=0x30000540";
-
-/// Where the text of [`Workload::FarPie`] and its kin goes.
-const FAR: &str = "-Wl,--section-start=.text=0x7654000";
-const PIE: &[&str] = &["-fPIE", "-pie"];
-const NON_PIE: &[&str] = &["-fno-pie", "-no-pie"];
-const SPLIT: &[&str] = &["split.c", "hot.c"];
 
 /// For every target: optimised a little, functions kept apart, names for every line.
 const COMMON: &[&str] = &[
@@ -104,31 +113,6 @@ const COMMON: &[&str] = &[
     "-pthread",
 ];
 
-/// Everything in the directory of sources, so that a change of any of them is seen.
-const SOURCES: &[(&str, &str)] = &[
-    ("brief.c", include_str!("../workloads/brief.c")),
-    ("busy.c", include_str!("../workloads/busy.c")),
-    ("contain.c", include_str!("../workloads/contain.c")),
-    ("hot.c", include_str!("../workloads/hot.c")),
-    ("hot.h", include_str!("../workloads/hot.h")),
-    ("idle.c", include_str!("../workloads/idle.c")),
-    ("inline.c", include_str!("../workloads/inline.c")),
-    ("itimer.c", include_str!("../workloads/itimer.c")),
-    ("jit.c", include_str!("../workloads/jit.c")),
-    ("lockstep.c", include_str!("../workloads/lockstep.c")),
-    ("many.c", include_str!("../workloads/many.c")),
-    ("odd.S", include_str!("../workloads/odd.S")),
-    ("one.c", include_str!("../workloads/one.c")),
-    ("replace.c", include_str!("../workloads/replace.c")),
-    ("storm.c", include_str!("../workloads/storm.c")),
-    ("slices.h", include_str!("../workloads/slices.h")),
-    ("spin.h", include_str!("../workloads/spin.h")),
-    ("split.c", include_str!("../workloads/split.c")),
-    ("system.c", include_str!("../workloads/system.c")),
-    ("target.h", include_str!("../workloads/target.h")),
-    ("work.c", include_str!("../workloads/work.c")),
-];
-
 /// A shared object beside an executable.
 #[derive(Clone, Copy, Debug, Hash)]
 struct Library {
@@ -136,18 +120,6 @@ struct Library {
     source: &'static str,
     flags: &'static [&'static str],
 }
-
-/// The library of the hot functions.
-const fn hot(flags: &'static [&'static str]) -> Library {
-    Library {
-        name: "libhot.so",
-        source: "hot.c",
-        flags,
-    }
-}
-
-const HOT_FAR: Library = hot(&[FAR]);
-const HOT_SEGMENTS: Library = hot(&["-DHOT_SECTIONS", SEGMENTS]);
 
 /// How one target is built.
 #[derive(Clone, Copy, Debug, Hash)]
@@ -162,7 +134,12 @@ struct Recipe {
     /// Whether the executable is linked with them, or loads them by itself.
     linked: bool,
     symbols: Symbols,
+    /// How names of `hot.rs` are mangled, if [`HOT_OBJECT`] is among the sources.
+    mangling: Option<&'static str>,
 }
+
+/// What `hot.rs` is compiled to.
+const HOT_OBJECT: &str = "hot.o";
 
 /// Where the symbols of an executable go.
 #[derive(Clone, Copy, Debug, Hash)]
@@ -176,29 +153,6 @@ enum Symbols {
     /// To this file, without a word.
     Moved(&'static str),
 }
-
-const PLAIN: Recipe = Recipe {
-    name: "split",
-    sources: SPLIT,
-    kind: PIE,
-    flags: &[],
-    libraries: &[],
-    linked: false,
-    symbols: Symbols::Stay,
-};
-
-const INLINE: Recipe = Recipe {
-    sources: &["inline.c"],
-    ..PLAIN
-};
-
-const WITH_LIBRARY: Recipe = Recipe {
-    sources: &["split.c"],
-    flags: &["-Wl,-rpath,$ORIGIN"],
-    libraries: &[hot(&[])],
-    linked: true,
-    ..PLAIN
-};
 
 impl Workload {
     /// Every target.
@@ -230,6 +184,15 @@ impl Workload {
         Self::Inline,
         Self::InlineCompressed,
         Self::InlineStripped,
+        Self::Edges,
+        Self::EdgesStripped,
+        Self::Vdso,
+        Self::Plt,
+        Self::Remap,
+        Self::Mangled,
+        Self::RustV0,
+        Self::RustLegacy,
+        Self::Narrow,
         Self::Itimer,
         Self::Many,
         Self::Odd,
@@ -245,6 +208,7 @@ impl Workload {
                 | Self::Busy
                 | Self::Storm
                 | Self::Itimer
+                | Self::Narrow
                 | Self::Many
                 | Self::Odd
                 | Self::Replace
@@ -253,184 +217,10 @@ impl Workload {
 
     /// Whether it can be built for machines of that kind, by the compiler's name for them.
     fn fits(self, machine: &str) -> bool {
-        self != Self::Odd || machine.starts_with("x86_64")
-    }
-
-    fn recipe(self) -> Recipe {
         match self {
-            Self::NonPie => Recipe {
-                name: "split-non-pie",
-                kind: NON_PIE,
-                ..PLAIN
-            },
-            Self::Pie => Recipe {
-                name: "split-pie",
-                ..PLAIN
-            },
-            Self::Static => Recipe {
-                name: "split-static",
-                kind: NON_PIE,
-                flags: &["-static"],
-                ..PLAIN
-            },
-            Self::StaticPie => Recipe {
-                name: "split-static-pie",
-                kind: &["-fPIE"],
-                flags: &["-static-pie"],
-                ..PLAIN
-            },
-            Self::DynamicSymbolsOnly => Recipe {
-                name: "split-dynsym",
-                flags: &["-rdynamic"],
-                symbols: Symbols::Away,
-                ..PLAIN
-            },
-            Self::DebugLink => Recipe {
-                name: "split-debuglink",
-                // So that the link is all there is.
-                flags: &["-Wl,--build-id=none"],
-                symbols: Symbols::Linked("split.debug"),
-                ..PLAIN
-            },
-            Self::DebugBuildId => Recipe {
-                name: "split-build-id",
-                flags: &["-Wl,--build-id=0x5f4e3d2c1b0a"],
-                symbols: Symbols::Moved("debug/.build-id/5f/4e3d2c1b0a.debug"),
-                ..PLAIN
-            },
-            Self::SharedLibrary => Recipe {
-                name: "split-library",
-                ..WITH_LIBRARY
-            },
-            Self::Dlopen => Recipe {
-                name: "split-dlopen",
-                flags: &["-Wl,-rpath,$ORIGIN", "-DHOT_LIBRARY=\"libhot.so\""],
-                linked: false,
-                ..WITH_LIBRARY
-            },
-            Self::FarNonPie => Recipe {
-                name: "split-far-non-pie",
-                kind: NON_PIE,
-                flags: &[FAR],
-                ..PLAIN
-            },
-            Self::FarPie => Recipe {
-                name: "split-far-pie",
-                flags: &[FAR],
-                ..PLAIN
-            },
-            Self::FarLibrary => Recipe {
-                name: "split-far-library",
-                libraries: &[HOT_FAR],
-                ..WITH_LIBRARY
-            },
-            Self::SegmentsNonPie => Recipe {
-                name: "split-segments-non-pie",
-                kind: NON_PIE,
-                flags: &["-DHOT_SECTIONS", SEGMENTS],
-                ..PLAIN
-            },
-            Self::SegmentsPie => Recipe {
-                name: "split-segments-pie",
-                flags: &["-DHOT_SECTIONS", SEGMENTS],
-                ..PLAIN
-            },
-            Self::SegmentsLibrary => Recipe {
-                name: "split-segments-library",
-                libraries: &[HOT_SEGMENTS],
-                ..WITH_LIBRARY
-            },
-            Self::One => Recipe {
-                name: "one",
-                sources: &["one.c"],
-                ..PLAIN
-            },
-            Self::System => Recipe {
-                name: "system",
-                sources: &["system.c", "hot.c"],
-                ..PLAIN
-            },
-            Self::Jit => Recipe {
-                name: "jit",
-                sources: &["jit.c", "hot.c"],
-                ..PLAIN
-            },
-            Self::Lockstep => Recipe {
-                name: "lockstep",
-                sources: &["lockstep.c", "hot.c"],
-                ..PLAIN
-            },
-            Self::Contain => Recipe {
-                name: "contain",
-                sources: &["contain.c"],
-                ..PLAIN
-            },
-            Self::Idle => Recipe {
-                name: "idle",
-                sources: &["idle.c"],
-                ..PLAIN
-            },
-            Self::Brief => Recipe {
-                name: "brief",
-                sources: &["brief.c"],
-                ..PLAIN
-            },
-            Self::Storm => Recipe {
-                name: "storm",
-                sources: &["storm.c"],
-                ..PLAIN
-            },
-            Self::Busy => Recipe {
-                name: "busy",
-                sources: &["busy.c"],
-                ..PLAIN
-            },
-            Self::Inline => Recipe {
-                name: "inline",
-                ..INLINE
-            },
-            Self::InlineCompressed => Recipe {
-                name: "inline-compressed",
-                flags: &["-gz=zlib"],
-                ..INLINE
-            },
-            Self::InlineStripped => Recipe {
-                name: "inline-stripped",
-                symbols: Symbols::Linked("inline.debug"),
-                ..INLINE
-            },
-            Self::Itimer => Recipe {
-                name: "itimer",
-                sources: &["itimer.c"],
-                ..PLAIN
-            },
-            Self::Many => Recipe {
-                name: "many",
-                sources: &["many.c"],
-                ..PLAIN
-            },
-            Self::Odd => Recipe {
-                name: "odd",
-                sources: &["odd.S"],
-                ..PLAIN
-            },
-            Self::Replace => Recipe {
-                name: "replace",
-                sources: &["replace.c"],
-                libraries: &[
-                    Library {
-                        name: "libone.so",
-                        source: "work.c",
-                        flags: &["-DWORK=one_work"],
-                    },
-                    Library {
-                        name: "libtwo.so",
-                        source: "work.c",
-                        flags: &["-DWORK=two_work"],
-                    },
-                ],
-                ..PLAIN
-            },
+            Self::Odd | Self::Narrow => machine.starts_with("x86_64"),
+            Self::RustV0 | Self::RustLegacy => machine.starts_with(env::consts::ARCH),
+            _ => true,
         }
     }
 

@@ -8,44 +8,16 @@
 #include <sys/mman.h>
 
 #include "hot.h"
+#include "loop.h"
 #include "slices.h"
-
-/* The loop to copy. It is a chain of dependent multiplications, so that ticks meet it at many
- * addresses, and it refers to nothing outside itself. The jump is for emulators, which are
- * interrupted only where a straight piece of code begins. */
-#define TWICE(text) text text
-#define SIXTEEN_TIMES(text) TWICE(TWICE(TWICE(TWICE(text))))
 
 /* Global, because an assembler may refer to local symbols by their section: then both are one
  * entry of the global offset table. */
 extern const char jit_code[], jit_code_end[];
-__asm__(".globl jit_code, jit_code_end\n");
-
-#if defined(__x86_64__)
-__asm__(".text\n"
-        "jit_code:\n"
-        "mov %rdi, %rax\n"
-        "1:\n" SIXTEEN_TIMES("imul $3, %rax, %rax\n")
-        "jmp 2f\n"
-        "2:\n" SIXTEEN_TIMES("imul $5, %rax, %rax\n")
-        "dec %rdi\n"
-        "jnz 1b\n"
-        "ret\n"
+__asm__(".globl jit_code, jit_code_end\n"
+        ".text\n"
+        "jit_code:\n" LOOP
         "jit_code_end:\n");
-#elif defined(__aarch64__)
-__asm__(".text\n"
-        "jit_code:\n"
-        "mov x1, x0\n"
-        "1:\n" SIXTEEN_TIMES("mul x0, x0, x0\n")
-        "b 2f\n"
-        "2:\n" SIXTEEN_TIMES("mul x0, x0, x0\n")
-        "subs x1, x1, #1\n"
-        "b.ne 1b\n"
-        "ret\n"
-        "jit_code_end:\n");
-#else
-#error "no code to copy for this processor yet"
-#endif
 
 static spin_function copy_code(void)
 {

@@ -67,6 +67,8 @@ pub enum WhyUnnamed {
     NoSymbols,
     /// The object has symbols, but none that covers the address.
     NoSuchSymbol,
+    /// The address is in a procedure linkage table (PLT), by which other objects are called.
+    Linkage,
     /// The object's file could not be read.
     FileUnreadable,
     /// The object's file was written to after it was opened: its names are those of other code.
@@ -92,6 +94,7 @@ impl fmt::Display for WhyUnnamed {
         match self {
             Self::NoSymbols => f.write_str("stripped"),
             Self::NoSuchSymbol => f.write_str("no symbol here"),
+            Self::Linkage => f.write_str("PLT"),
             Self::FileUnreadable => f.write_str("file not readable"),
             Self::FileChanged => f.write_str("file changed since"),
             Self::TablesUnreadable => f.write_str("symbol tables not readable"),

@@ -26,6 +26,8 @@ use crate::target::{MAX_SECTIONS, ObjectFile};
 pub(super) struct Sections {
     /// Link-time ranges of the sections of code.
     code: Vec<Range<u64>>,
+    /// Those of the procedure linkage tables among them: no symbol is for what lies there.
+    linkage: Vec<Range<u64>>,
     /// Bytes of all symbol and string tables.
     symbol_bytes: u64,
     /// Whether there is a `.symtab`, and not the exported symbols alone.
@@ -74,6 +76,11 @@ impl Sections {
         section.map(|range| range.end)
     }
 
+    /// Whether an address is in a procedure linkage table, by which other objects are called.
+    pub(super) fn is_linkage(&self, address: u64) -> bool {
+        self.linkage.iter().any(|range| range.contains(&address))
+    }
+
     /// Whether two addresses lie in the same section of code.
     pub(super) fn together(&self, first: u64, second: u64) -> bool {
         self.code
@@ -94,6 +101,7 @@ where
     let table = header.sections(endian, data).ok()?;
     let mut sections = Sections {
         code: Vec::new(),
+        linkage: Vec::new(),
         symbol_bytes: 0,
         has_symbols: false,
         debug_link: None,
@@ -104,11 +112,17 @@ where
             section.sh_addr(endian).into(),
             section.sh_size(endian).into(),
         );
+        let name = table.section_name(endian, section).unwrap_or_default();
         let (kind, flags) = (section.sh_type(endian), section.sh_flags(endian).into());
         // Sections that are not loaded, debug information above all, have the address 0 and would
         // seem to hold half of the program.
         if flags & u64::from(SHF_EXECINSTR) != 0 && size > 0 {
-            sections.code.push(address..address.saturating_add(size));
+            let range = address..address.saturating_add(size);
+            // Also `.plt.got`, `.plt.sec`, and `.iplt` of programs without a dynamic linker.
+            if name.starts_with(b".plt") || name == b".iplt" {
+                sections.linkage.push(range.clone());
+            }
+            sections.code.push(range);
         }
         if matches!(kind, SHT_SYMTAB | SHT_DYNSYM | SHT_STRTAB) {
             // Nobody compresses them, and what they would grow to cannot be known.
@@ -122,7 +136,6 @@ where
         if kind == SHT_NOBITS {
             continue;
         }
-        let name = table.section_name(endian, section).unwrap_or_default();
         if name == b".gnu_debuglink" && size <= MAX_LINK_BYTES {
             let bytes = section.data(endian, data).ok()?;
             sections.debug_link = debug_link(bytes, endian);
@@ -169,6 +182,7 @@ mod tests {
     fn addresses_are_together_only_in_one_section() {
         let sections = Sections {
             code: vec![0x1000..0x1010, 0x1010..0x1020],
+            linkage: Vec::new(),
             symbol_bytes: 0,
             has_symbols: false,
             debug_link: None,

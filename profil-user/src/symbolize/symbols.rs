@@ -97,6 +97,7 @@ fn better(names: (Name, Name)) -> Name {
 fn name_of(address: u64, found: &Symbolized<'_>, sections: &Sections, texts: &mut Texts) -> Name {
     match found {
         Symbolized::Sym(symbol) if covers(symbol, address, sections) => function(symbol, texts),
+        _ if sections.is_linkage(address) => Name::Unnamed(WhyUnnamed::Linkage),
         Symbolized::Unknown(Reason::MissingSyms) => Name::Unnamed(WhyUnnamed::NoSymbols),
         Symbolized::Sym(_) | Symbolized::Unknown(_) => Name::Unnamed(WhyUnnamed::NoSuchSymbol),
     }

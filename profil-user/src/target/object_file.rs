@@ -1,7 +1,7 @@
 //! A mapped file, opened once so that it stays the file that was mapped, and its segments.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io,
     os::{
         fd::{AsRawFd as _, OwnedFd},
@@ -80,9 +80,9 @@ impl ObjectFile {
     /// Opens the file behind a mapping of process `tgid` at `start..end`.
     ///
     /// The kernel's own link to the mapped file is tried first: it works for files that were
-    /// deleted, replaced or mounted elsewhere, but not for everybody. After it come the path in
-    /// the process's own root and, if that cannot be entered, in ours; what they lead to counts
-    /// only if it is the file that was mapped.
+    /// deleted, replaced or mounted elsewhere, but not for everybody. After it come the link to the
+    /// executable, the path in the process's own root and, if that cannot be entered, in ours; what
+    /// they lead to counts only if it is the file that was mapped.
     pub(crate) fn open(
         tgid: u32,
         (start, end): (u64, u64),
@@ -92,12 +92,25 @@ impl ObjectFile {
         if let Ok(file) = open_regular(&by_mapping) {
             return Self::parse(file);
         }
+        // What runs leads to its own file, also when that was deleted or replaced.
+        let executable = PathBuf::from(format!("/proc/{tgid}/exe"));
+        if fs::read_link(&executable).is_ok_and(|path| path == mapping.path)
+            && let Ok(file) = open_regular(&executable)
+            && let Ok(object) = Self::mapped(file, mapping)
+        {
+            return Ok(object);
+        }
         let mut by_root = PathBuf::from(format!("/proc/{tgid}/root"));
         by_root.extend(mapping.path.strip_prefix("/").ok());
         let file = match open_regular(&by_root) {
             Ok(file) => file,
             Err(_) => open_regular(&mapping.path)?,
         };
+        Self::mapped(file, mapping)
+    }
+
+    /// Takes an open file as the object of a mapping at whose path it is, if it is what was mapped.
+    fn mapped(file: File, mapping: &FileMapping) -> Result<Self, ObjectError> {
         // Not the device: file systems with subvolumes and overlays report another one in stat
         // than in the mappings. An equal inode at an equal path is the same file there too.
         if mapping.id != FileId::UNKNOWN && file.metadata()?.ino() != mapping.id.inode {

@@ -9,7 +9,7 @@ use std::{
     process::Command,
 };
 
-use super::{COMMON, Recipe, SOURCES, Symbols, Workload};
+use super::{COMMON, HOT_OBJECT, Recipe, Symbols, Workload, sources::SOURCES};
 
 fn compiler() -> String {
     env::var("CC").unwrap_or_else(|_| "cc".to_owned())
@@ -42,6 +42,9 @@ impl Recipe {
                 .args(["-fPIC", "-shared", library.source, "-o", library.name])
                 .args(library.flags);
             run_in(aside.path(), &mut cc)?;
+        }
+        if let Some(mangling) = self.mangling {
+            compile_rust(aside.path(), mangling)?;
         }
         let mut cc = Command::new(compiler());
         cc.args(COMMON)
@@ -90,6 +93,17 @@ impl Recipe {
         }
         run_in(dir, &mut strip).map(|_| ())
     }
+}
+
+/// Makes an object of `hot.rs` that needs nothing of Rust's libraries.
+fn compile_rust(dir: &Path, mangling: &str) -> io::Result<()> {
+    let mut rustc = Command::new(env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned()));
+    // What was before is for nightly compilers only.
+    rustc.env("RUSTC_BOOTSTRAP", "1").arg("-Zunstable-options");
+    rustc.args(["--edition", "2024", "--crate-type", "lib", "--emit", "obj"]);
+    rustc.args(["-O", "-g", "-Cpanic=abort", "-Ccodegen-units=1"]);
+    rustc.arg(format!("-Csymbol-mangling-version={mangling}"));
+    run_in(dir, rustc.args(["hot.rs", "-o", HOT_OBJECT])).map(|_| ())
 }
 
 /// The compiler's own: one knows only its own machine's files.
