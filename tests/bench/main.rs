@@ -1,7 +1,7 @@
 //! What the profiler costs: `cargo xtask bench [NAME…]`.
 //!
 //! One module per measurement: [`tick`], [`regions`], [`read`], [`own`], [`start`], [`slowdown`],
-//! [`lockstep`]. Every figure stands beside a peer or a floor that was measured in the same run,
+//! [`lockstep`], [`machine`], [`large`]. Every figure stands beside a peer or a floor that was measured in the same run,
 //! because nanoseconds of one machine mean little on another. Nothing is asserted here: it
 //! measures and reports.
 //!
@@ -21,7 +21,9 @@ mod cpus;
 mod empty;
 mod fdinfo;
 mod figure;
+mod large;
 mod lockstep;
+mod machine;
 mod maps;
 mod own;
 mod profilers;
@@ -49,7 +51,7 @@ use figure::Report;
 type Measurement = fn(&Machine, &Cpus, &mut Report);
 
 /// Every measurement, in the order of a tick's way.
-const MEASUREMENTS: [(&str, Measurement); 7] = [
+const MEASUREMENTS: [(&str, Measurement); 9] = [
     ("tick", tick::measure),
     ("regions", regions::measure),
     ("read", read::measure),
@@ -57,6 +59,8 @@ const MEASUREMENTS: [(&str, Measurement); 7] = [
     ("start", start::measure),
     ("slowdown", slowdown::measure),
     ("lockstep", lockstep::measure),
+    ("machine", machine::measure),
+    ("large", large::measure),
 ];
 
 fn main() -> ExitCode {

@@ -86,6 +86,16 @@ fn options_that_are_none() {
 }
 
 #[test]
+fn targets_that_are_none_or_too_many() {
+    wrong_usage(&["--per-process"]).assert_says("--all");
+    wrong_usage(&["--pid", &own_pid(), "--all"]).assert_says("only one of");
+    wrong_usage(&["--tid", "1", "--", "true"]).assert_says("only one of");
+    wrong_usage(&["--all", "--per-process", "--per-thread"]);
+    wrong_usage(&["--all", "--offset", "main"]).assert_says("--pid PID");
+    wrong_usage(&["--all", "-o", "gmon.out"]).assert_says("-o DIR/");
+}
+
+#[test]
 fn no_arguments() {
     let finished = run::<&str>([]);
     finished.assert_code(2).assert_no_panic();

@@ -55,6 +55,16 @@ fn system_time_is_in_functions_of_the_kernel() {
 }
 
 #[test]
+fn a_kernel_thread_can_be_looked_at() {
+    let _machine = claim_machine!();
+    // kthreadd, which starts the others.
+    let profiler = Profiler::on(2, RATE).args(["--mode", "kernel", "-d", "200ms"]);
+    let finished = profiler.run();
+    finished.assert_code(0).assert_no_panic();
+    Report::of(&finished.stdout).assert_conserved();
+}
+
+#[test]
 fn user_time_is_where_it_was_and_system_time_is_in_the_kernel() {
     let _machine = claim_machine!();
     let session = take(&["--mode", "split"]);

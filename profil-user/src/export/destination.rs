@@ -120,6 +120,15 @@ impl Destination {
 }
 
 impl Destination {
+    /// Whether it is of one program: a file in a format that holds one.
+    pub const fn is_of_one_program(&self) -> bool {
+        matches!(
+            self,
+            Self::Stdout(Format::Gmon(_) | Format::Symbols)
+                | Self::File(_, Format::Gmon(_) | Format::Symbols)
+        )
+    }
+
     /// Whether it takes the buffers of explicit regions.
     pub fn takes_buffers(&self) -> bool {
         let (Self::Stdout(format) | Self::File(_, format) | Self::Directory(_, format)) = self;

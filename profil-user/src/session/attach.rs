@@ -34,12 +34,16 @@ struct Found {
 }
 
 impl Found {
-    fn find(target: &Target) -> Result<Self, StartError> {
+    fn find(target: &Target, wanted: Wanted) -> Result<Self, StartError> {
+        let find = match wanted {
+            Wanted::Kernel | Wanted::Split => Process::find_or_kernel_thread,
+            Wanted::Both | Wanted::User | Wanted::System => Process::find,
+        };
         let mut found = Self::default();
         match target {
             Target::Processes(tgids) => {
                 for &tgid in tgids {
-                    found.processes.push(Process::find(tgid)?);
+                    found.processes.push(find(tgid)?);
                 }
             }
             Target::Command(tgid) => found.processes.push(Process::find(*tgid)?),
@@ -96,7 +100,7 @@ impl Session {
         check_rate(options.rate)?;
         raise_descriptor_limit();
         let namespace = PidNamespace::own().map_err(StartError::PidNamespace)?;
-        let mut found = Found::find(&options.target)?;
+        let mut found = Found::find(&options.target, options.mode)?;
         check_privileges()?;
         let _until_attached = WarmUp::begin(options.rate);
 

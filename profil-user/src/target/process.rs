@@ -54,10 +54,22 @@ impl Process {
     ///
     /// If there is no such process, or it is a zombie, a kernel thread or a mere thread.
     pub(crate) fn find(tgid: Tgid) -> Result<Self, TargetError> {
-        let unreadable = |source: io::Error| match source.raw_os_error() {
-            Some(libc::ENOENT | libc::ESRCH) => TargetError::NoSuchProcess(tgid),
-            _ => TargetError::Unreadable { tgid, source },
-        };
+        let process = Self::find_or_kernel_thread(tgid)?;
+        let stat =
+            fs::read(format!("/proc/{tgid}/stat")).map_err(|source| unreadable(tgid, source))?;
+        if is_kernel_thread(&stat) {
+            return Err(TargetError::KernelThread(tgid));
+        }
+        Ok(process)
+    }
+
+    /// As [`Process::find`], where the kernel's own time is wanted.
+    ///
+    /// # Errors
+    ///
+    /// As there, but for kernel threads.
+    pub(crate) fn find_or_kernel_thread(tgid: Tgid) -> Result<Self, TargetError> {
+        let unreadable = |source| unreadable(tgid, source);
         // The descriptor first: what is read afterwards is of this process, or it has ended.
         let pid = i32::try_from(tgid.get()).ok().and_then(Pid::from_raw);
         let pid = pid.ok_or(TargetError::NoSuchProcess(tgid))?;
@@ -73,10 +85,6 @@ impl Process {
         }
         if status.is_zombie() {
             return Err(TargetError::Zombie(tgid));
-        }
-        let stat = fs::read(format!("/proc/{tgid}/stat")).map_err(unreadable)?;
-        if is_kernel_thread(&stat) {
-            return Err(TargetError::KernelThread(tgid));
         }
         Ok(Self {
             tgid,
@@ -132,6 +140,13 @@ impl Process {
 impl AsFd for Process {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.pidfd.as_fd()
+    }
+}
+
+fn unreadable(tgid: Tgid, source: io::Error) -> TargetError {
+    match source.raw_os_error() {
+        Some(libc::ENOENT | libc::ESRCH) => TargetError::NoSuchProcess(tgid),
+        _ => TargetError::Unreadable { tgid, source },
     }
 }
 

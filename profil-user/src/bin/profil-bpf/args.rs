@@ -267,6 +267,12 @@ impl Args {
         if !options.regions.is_empty() && !is_one_process(&whom) {
             return Err(usage("regions are of one process that runs: --pid PID"));
         }
+        let of_many = matches!(&whom, Whom::Target(target) if !is_of_one_program(target));
+        if of_many && outputs.iter().any(Destination::is_of_one_program) {
+            return Err(usage(
+                "a gmon.out or a symbol table is of one program; a directory gets one a program: -o DIR/",
+            ));
+        }
         Ok(Plan {
             whom,
             options,
@@ -275,6 +281,13 @@ impl Args {
             names: self.names.names(self.rows),
         })
     }
+}
+
+fn is_of_one_program(target: &Target) -> bool {
+    matches!(
+        target,
+        Target::Processes(_) | Target::Thread(_) | Target::Command(_)
+    )
 }
 
 fn is_one_process(whom: &Whom) -> bool {
