@@ -2,8 +2,9 @@
 
 use anyhow::{Context as _, Result, bail, ensure};
 use object::{
-    Endianness, elf,
-    read::elf::{ElfFile64, FileHeader as _, ProgramHeader as _},
+    Endianness, FileKind,
+    elf::{self, FileHeader32, FileHeader64},
+    read::elf::{ElfFile, FileHeader, ProgramHeader as _},
 };
 
 use crate::arch::Arch;
@@ -32,7 +33,20 @@ impl Needs {
         if !bytes.starts_with(MAGIC) {
             return Ok(None);
         }
-        let file = ElfFile64::<Endianness>::parse(bytes).context("not a 64-bit ELF file")?;
+        let damaged = "not an ELF file that can be read";
+        match FileKind::parse(bytes).context(damaged)? {
+            FileKind::Elf32 => Self::read::<FileHeader32<Endianness>>(bytes),
+            FileKind::Elf64 => Self::read::<FileHeader64<Endianness>>(bytes),
+            _ => bail!(damaged),
+        }
+        .map(Some)
+    }
+
+    fn read<Header>(bytes: &[u8]) -> Result<Self>
+    where
+        Header: FileHeader<Endian = Endianness>,
+    {
+        let file = ElfFile::<Header>::parse(bytes)?;
         let endian = file.endian();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let mut interpreter = None;
@@ -48,11 +62,11 @@ impl Needs {
                 libraries.push(text(dynamic.string(entry)?));
             }
         }
-        Ok(Some(Self {
+        Ok(Self {
             machine: file.elf_header().e_machine(endian),
             interpreter,
             libraries,
-        }))
+        })
     }
 
     /// # Errors

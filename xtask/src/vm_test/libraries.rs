@@ -9,6 +9,8 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 
+use object::elf::EM_386;
+
 use crate::{arch::Arch, elf::Needs};
 
 /// A program of the guest, or a library that it loads by itself.
@@ -99,7 +101,9 @@ impl Libraries {
     /// If something is missing, damaged, or for another architecture.
     pub(super) fn needed_by(&self, programs: &[Program]) -> Result<Needed> {
         let mut needed = Needed::default();
-        for program in programs {
+        // A debug file has the headers of its program, but nothing of what they tell of.
+        let run = |program: &&Program| !program.name.ends_with(".debug");
+        for program in programs.iter().filter(run) {
             self.follow(&program.name, &program.bytes, programs, &mut needed)?;
         }
         Ok(needed)
@@ -115,6 +119,11 @@ impl Libraries {
         let Some(needs) = Needs::of(bytes).with_context(|| format!("cannot read {user}"))? else {
             return Ok(());
         };
+        // The kernel runs such programs too, but the guest has no 32-bit libraries.
+        let narrow = self.arch == Arch::X86_64 && needs.machine == EM_386;
+        if narrow && needs.check_static().is_ok() {
+            return Ok(());
+        }
         needs
             .check_machine(self.arch)
             .with_context(|| format!("{user} is no use"))?;
