@@ -125,7 +125,12 @@ pub fn build_all(dir: &Path) -> io::Result<()> {
     for &workload in Workload::ALL {
         if workload.fits(&machine) {
             let recipe = workload.recipe();
-            recipe.build(&dir.join(recipe.name))?;
+            let home = dir.join(recipe.name);
+            // What was built there before may be of other sources.
+            if home.is_dir() {
+                fs::remove_dir_all(&home)?;
+            }
+            recipe.build(&home)?;
         }
     }
     Ok(())
