@@ -5,6 +5,7 @@
 
 mod conservation;
 mod control;
+mod cpus;
 mod dialects;
 mod endings;
 mod gmon;

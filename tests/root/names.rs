@@ -110,8 +110,13 @@ fn generated_code_has_the_name_that_the_process_gives() {
     let _machine = claim_machine!();
     let mut target = Target::start_with(Workload::Jit, &["--perf-map"]);
     let _map = PerfMap::of(&target);
-    let profiler = Profiler::on(target.pid(), RATE);
+    let profiler = Profiler::on(target.pid(), RATE).arg("--per-process");
     let session = session::take(&mut target, profiler, RATE, TIME);
+    // Both its numbers are said.
+    let (head, _) = &session.report.tasks[0];
+    let outer = format!("pid {} (", target.pid());
+    assert!(head.starts_with(&outer), "{head}");
+    assert!(head.contains(", 1 in its own PID namespace"), "{head}");
     session
         .assert_share_of("jit", session.report.ticks_of(MADE))
         .assert_share_of("spin_alpha", session.report.ticks_of("spin_alpha"));

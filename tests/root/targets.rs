@@ -163,16 +163,13 @@ impl Group {
             .expect("ours")
             .lines()
             .any(|line| line.contains(" - cgroup ") && line.contains("perf_event"));
-        let arguments: &[&str] = if v1 {
-            &["-t", "cgroup", "-o", "perf_event", "none"]
+        let (kind, data) = if v1 {
+            ("cgroup", Some(c"perf_event"))
         } else {
-            &["-t", "cgroup2", "none"]
+            ("cgroup2", None)
         };
-        let mounted = Command::new("mount")
-            .args(arguments)
-            .arg(mount.path())
-            .status();
-        assert!(mounted.expect("mount(8)").success(), "no cgroups here");
+        let flags = rustix::mount::MountFlags::empty();
+        rustix::mount::mount("none", mount.path(), kind, flags, data).expect("cgroups are there");
         let path = mount.path().join(name);
         fs::create_dir(&path).expect("root may");
         Self { mount, path }
@@ -186,7 +183,8 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         let _ = fs::remove_dir(&self.path);
-        let _ = Command::new("umount").arg(self.mount.path()).status();
+        let flags = rustix::mount::UnmountFlags::DETACH;
+        let _ = rustix::mount::unmount(self.mount.path(), flags);
     }
 }
 
