@@ -105,43 +105,41 @@ pub fn count_stray(ctx: &PerfEventContext, tally: &Tally, tick: Tick) -> Outcome
     };
     // SAFETY: the helper takes nothing and always has an answer.
     let now = unsafe { bpf_ktime_get_ns() };
-    if let Some(stray) = STRAYS.get_ptr_mut(key) {
-        add_stray(stray, now);
-        return Outcome::Stray;
-    }
-    let first = StrayTicks {
-        ticks: 1,
-        first_ns: now,
-        last_ns: now,
-    };
-    match STRAYS.insert(key, first, u64::from(BPF_NOEXIST)) {
-        Ok(()) => {
-            if tally.outcomes[Outcome::Stray as usize] == 0 {
-                info!(
-                    ctx,
-                    "first stray on this CPU: task {} pc 0x{:x}", key.task, key.pc
-                );
-            }
-            Outcome::Stray
-        }
-        // Another CPU was first, or there is no room. Only a second look can tell.
-        Err(error) => match STRAYS.get_ptr_mut(key) {
-            Some(stray) => {
-                add_stray(stray, now);
-                Outcome::Stray
-            }
-            None if error == -E2BIG => {
-                if tally.outcomes[Outcome::StraysFull as usize] == 0 {
-                    warn!(
+    let stray = match STRAYS.get_ptr_mut(key) {
+        Some(stray) => stray,
+        None => {
+            let first = StrayTicks {
+                ticks: 1,
+                first_ns: now,
+                last_ns: now,
+            };
+            let Err(error) = STRAYS.insert(key, first, u64::from(BPF_NOEXIST)) else {
+                if tally.outcomes[Outcome::Stray as usize] == 0 {
+                    info!(
                         ctx,
-                        "strays table full: task {} pc 0x{:x}", key.task, key.pc
+                        "first stray on this CPU: task {} pc 0x{:x}", key.task, key.pc
                     );
                 }
-                Outcome::StraysFull
+                return Outcome::Stray;
+            };
+            // Another CPU was first, or there is no room. Only a second look can tell.
+            match STRAYS.get_ptr_mut(key) {
+                Some(stray) => stray,
+                None if error == -E2BIG => {
+                    if tally.outcomes[Outcome::StraysFull as usize] == 0 {
+                        warn!(
+                            ctx,
+                            "strays table full: task {} pc 0x{:x}", key.task, key.pc
+                        );
+                    }
+                    return Outcome::StraysFull;
+                }
+                None => return Outcome::StraysBusy,
             }
-            None => Outcome::StraysBusy,
-        },
-    }
+        }
+    };
+    add_stray(stray, now);
+    Outcome::Stray
 }
 
 /// Adds a tick to strays that are there.
