@@ -318,8 +318,9 @@ impl Session {
             objects: &mut self.objects,
         };
         self.ledger.enter(strays, now, &mut known);
-        // Of what had ended at the last drain, nothing is left in the table.
-        self.history.forget_ended(self.taken_ns);
+        // Of what was over at the last drain, nothing is left in the table.
+        self.history.forget(self.taken_ns);
+        self.threads.forget(self.taken_ns);
         self.taken_ns = now;
         self.looked_ns = now;
         Ok(())

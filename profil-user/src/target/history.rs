@@ -3,13 +3,17 @@
 //!
 //! All times are nanoseconds of `CLOCK_MONOTONIC`. What was there when we came has time 0.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use super::{mappings::Mapping, objects::Objects};
 use crate::profile::ObjectId;
 
-/// Spans of one program from which on it is worth a look whether all are needed.
-const MANY_SPANS: usize = 4096;
+/// Spans that are kept of one program: more than any program maps text. What maps and unmaps without
+/// end is remembered in part; the rest is looked up again when it ticks.
+const MOST_SPANS: usize = 8192;
 
 /// Everything that is known about processes, by number.
 #[derive(Debug, Default)]
@@ -117,8 +121,8 @@ impl History {
             mapping: Arc::new(mapping),
             object,
         });
-        if spans.len() >= MANY_SPANS && spans.len().is_power_of_two() {
-            drop_covered(spans);
+        if spans.len() >= MOST_SPANS {
+            thin(spans);
         }
     }
 
@@ -172,10 +176,16 @@ impl History {
         })
     }
 
-    /// Forgets processes that ended before `time`.
-    pub(crate) fn forget_ended(&mut self, time: u64) {
+    /// Forgets what no tick since `time` can be of: processes that had ended, and what the others were
+    /// and were called before.
+    pub(crate) fn forget(&mut self, time: u64) {
         self.processes.retain(|_, lives| {
             lives.retain(|life| life.until_ns.is_none_or(|until| until >= time));
+            for life in &mut *lives {
+                drop_before(&mut life.names, time, 1, |&(from, _)| from);
+                // A call of exec is of the program before.
+                drop_before(&mut life.images, time, 2, |image| image.from_ns);
+            }
             !lives.is_empty()
         });
     }
@@ -247,19 +257,40 @@ impl Life {
 }
 
 /// Drops what lies wholly under something later: a program that generates code for hours maps the
-/// same addresses again and again. Ticks there were long given away.
-fn drop_covered(spans: &mut Vec<Span>) {
-    // The executable stays the first.
+/// same addresses again and again. Ticks there were long given away. Where that is not half of all,
+/// what has been known for longest goes, too.
+fn thin(spans: &mut Vec<Span>) {
+    let mut later = BTreeMap::new();
     let mut index = spans.len();
-    while index > 1 {
+    spans.reverse();
+    spans.retain(|span| {
         index -= 1;
-        let under = &spans[index].mapping;
-        let covers =
-            |span: &Span| span.mapping.start <= under.start && under.end <= span.mapping.end;
-        if spans[index + 1..].iter().any(covers) {
-            spans.remove(index);
+        let Mapping { start, end, .. } = *span.mapping;
+        // None of those is in another: the last that begins no later ends last.
+        let covering = later.range(..=start).next_back();
+        // The executable stays the first.
+        if index > 0 && covering.is_some_and(|(_, &until)| end <= until) {
+            return false;
         }
-    }
+        while let Some((&under, _)) = later
+            .range(start..)
+            .next()
+            .filter(|(_, until)| **until <= end)
+        {
+            later.remove(&under);
+        }
+        later.insert(start, end);
+        true
+    });
+    spans.reverse();
+    let excess = spans.len().saturating_sub(MOST_SPANS / 2);
+    spans.drain(1..=excess);
+}
+
+/// Drops all but the `kept` last of those that are no later than `time`, from a sorted list.
+fn drop_before<T>(list: &mut Vec<T>, time: u64, kept: usize, number: impl Fn(&T) -> u64) {
+    let until = list.partition_point(|item| number(item) <= time);
+    list.drain(..until.saturating_sub(kept));
 }
 
 /// Inserts into a list that is sorted by a number, after those with the same one.
@@ -269,115 +300,4 @@ fn insert_by<T>(list: &mut Vec<T>, item: T, number: impl Fn(&T) -> u64) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::History;
-    use crate::{
-        profile::ObjectId,
-        target::mappings::{Backing, Mapping},
-    };
-
-    const A: ObjectId = ObjectId::new(1);
-    const B: ObjectId = ObjectId::new(2);
-
-    fn mapping(start: u64, end: u64) -> Mapping {
-        Mapping {
-            start,
-            end,
-            backing: Backing::Vdso,
-        }
-    }
-
-    fn object(history: &History, tgid: u32, pc: u64, time: u64) -> Option<ObjectId> {
-        history.place(tgid, pc, time).map(|span| span.object)
-    }
-
-    #[test]
-    fn an_address_is_what_lay_there_at_the_time() {
-        let mut history = History::default();
-        history.mapped(7, 0, mapping(0x1000, 0x3000), A);
-        // The second half is reused.
-        history.mapped(7, 50, mapping(0x2000, 0x3000), B);
-        assert_eq!(object(&history, 7, 0x2000, 49), Some(A));
-        assert_eq!(object(&history, 7, 0x2000, 50), Some(B));
-        assert_eq!(object(&history, 7, 0x1fff, 60), Some(A));
-        assert_eq!(object(&history, 7, 0x3000, 60), None);
-        assert_eq!(object(&history, 8, 0x2000, 60), None);
-    }
-
-    #[test]
-    fn exec_leaves_nothing() {
-        let mut history = History::default();
-        history.mapped(7, 0, mapping(0x1000, 0x3000), A);
-        history.exec(7, 100);
-        history.mapped(7, 110, mapping(0x1000, 0x2000), B);
-        assert_eq!(object(&history, 7, 0x1000, 99), Some(A));
-        assert_eq!(object(&history, 7, 0x1000, 105), None);
-        assert_eq!(object(&history, 7, 0x1000, 110), Some(B));
-        assert_eq!(object(&history, 7, 0x2000, 110), None);
-        let life = history.life(7, 120).unwrap();
-        let call = |pc| history.place_of_call(7, pc, 105).map(|span| span.object);
-        assert_eq!((call(0x1000), call(0x3000)), (Some(A), None));
-        assert_eq!(life.executable(99), Some(A));
-        assert_eq!(life.executable(120), Some(B));
-    }
-
-    #[test]
-    fn a_child_begins_as_its_parent_and_goes_its_own_way() {
-        let mut history = History::default();
-        history.mapped(7, 0, mapping(0x1000, 0x2000), A);
-        history.named(7, 0, "sh");
-        history.started(8, 7, 10);
-        history.mapped(8, 20, mapping(0x5000, 0x6000), B);
-        assert_eq!(object(&history, 8, 0x1000, 11), Some(A));
-        assert_eq!(object(&history, 8, 0x5000, 21), Some(B));
-        assert_eq!(object(&history, 7, 0x5000, 21), None);
-        let name = |tgid, time| {
-            history
-                .life(tgid, time)
-                .unwrap()
-                .name(time)
-                .unwrap()
-                .to_string()
-        };
-        assert_eq!(name(8, 11), "sh");
-    }
-
-    #[test]
-    fn a_number_is_given_again() {
-        let mut history = History::default();
-        history.started(8, 1, 10);
-        history.mapped(8, 11, mapping(0x1000, 0x2000), A);
-        history.named(8, 12, "first");
-        history.ended(8, 20);
-        history.started(8, 1, 30);
-        history.mapped(8, 31, mapping(0x1000, 0x2000), B);
-        history.named(8, 32, "second");
-        assert_eq!(object(&history, 8, 0x1000, 15), Some(A));
-        assert_eq!(object(&history, 8, 0x1000, 35), Some(B));
-        let name = |time| {
-            history
-                .life(8, time)
-                .unwrap()
-                .name(time)
-                .unwrap()
-                .to_string()
-        };
-        assert_eq!(
-            (name(15), name(40)),
-            ("first".to_owned(), "second".to_owned())
-        );
-        history.forget_ended(25);
-        assert_eq!(object(&history, 8, 0x1000, 35), Some(B));
-        assert_eq!(history.life(8, 35).unwrap().start_ns(), 30);
-    }
-
-    #[test]
-    fn records_may_come_late() {
-        let mut history = History::default();
-        history.exec(7, 100);
-        // Written by another CPU, read after.
-        history.mapped(7, 50, mapping(0x1000, 0x2000), A);
-        assert_eq!(object(&history, 7, 0x1000, 60), Some(A));
-        assert_eq!(object(&history, 7, 0x1000, 101), None);
-    }
-}
+mod tests;

@@ -48,12 +48,14 @@ impl ThreadBook {
         if self.kept {
             let name = self.name_of(tgid, time);
             let same = self.threads.entry(tid).or_default();
-            same.push(Thread {
+            let index = same.partition_point(|thread| thread.from_ns <= time);
+            let names = name.into_iter().map(|name| (time, name)).collect();
+            let thread = Thread {
                 from_ns: time,
                 tgid,
-                names: name.into_iter().map(|name| (time, name)).collect(),
-            });
-            same.sort_by_key(|thread| thread.from_ns);
+                names,
+            };
+            same.insert(index, thread);
         }
     }
 
@@ -62,8 +64,8 @@ impl ThreadBook {
         if let Some(threads) = self.threads.get_mut(&tid)
             && let Some(thread) = threads.iter_mut().rfind(|thread| thread.from_ns <= time)
         {
-            thread.names.push((time, name.to_owned()));
-            thread.names.sort_by_key(|&(from, _)| from);
+            let index = thread.names.partition_point(|&(from, _)| from <= time);
+            thread.names.insert(index, (time, name.to_owned()));
         }
     }
 
@@ -82,6 +84,18 @@ impl ThreadBook {
         let names = &self.get(tid, time)?.names;
         let name = names.iter().rfind(|&&(from, _)| from <= time);
         name.or(names.first()).map(|(_, name)| name.clone())
+    }
+
+    /// Forgets what no tick since `time` can be of: those that had a number before, and earlier names.
+    pub(crate) fn forget(&mut self, time: u64) {
+        for threads in self.threads.values_mut() {
+            let later = threads.partition_point(|thread| thread.from_ns <= time);
+            threads.drain(..later.saturating_sub(1));
+            for thread in threads {
+                let later = thread.names.partition_point(|&(from, _)| from <= time);
+                thread.names.drain(..later.saturating_sub(1));
+            }
+        }
     }
 
     fn get(&self, tid: u32, time: u64) -> Option<&Thread> {
@@ -106,6 +120,27 @@ mod tests {
         assert_eq!(book.name_of(11, 7).as_deref(), Some("worker"));
         assert_eq!(book.name_of(11, 51), None);
         assert_eq!(book.start_of(11, 60), 50);
+    }
+
+    #[test]
+    fn what_was_before_is_forgotten() {
+        let mut book = ThreadBook::new(true);
+        for time in 0..10_000 {
+            book.started(11, 10, 2 * time);
+            book.named(11, 2 * time + 1, "restless");
+            book.named(12, 2 * time, "nobody");
+        }
+        book.forget(15_000);
+        let threads = &book.threads[&11];
+        assert_eq!(threads.len(), 2500);
+        assert_eq!(book.start_of(11, 15_000), 15_000);
+        for time in 20_000..30_000 {
+            book.named(11, time, "still");
+        }
+        book.forget(29_000);
+        assert_eq!(book.threads[&11].len(), 1);
+        assert_eq!(book.threads[&11][0].names.len(), 1000);
+        assert_eq!(book.name_of(11, 29_000).as_deref(), Some("still"));
     }
 
     #[test]
