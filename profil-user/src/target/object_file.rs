@@ -61,7 +61,7 @@ pub(crate) enum ObjectError {
     Elf(#[from] object::Error),
     #[error("not an ELF file")]
     NotElf,
-    #[error("an ELF file with {0} program headers is not believed")]
+    #[error("an ELF file with {0} headers is not believed")]
     TooManyHeaders(u64),
     #[error("an ELF file with {0} bytes of symbols is not believed")]
     TooManySymbols(u64),
@@ -70,7 +70,7 @@ pub(crate) enum ObjectError {
 /// Where an ELF file tells its byte order (elf(5)).
 const EI_DATA: u64 = 5;
 
-/// More program headers than any linker writes; a header that claims more is broken or hostile.
+/// More program headers than any linker writes; a file that claims more is broken or hostile.
 pub(super) const MAX_PROGRAM_HEADERS: u64 = 4096;
 
 /// More sections than any linker writes.
@@ -220,7 +220,8 @@ impl ObjectFile {
             .filter(|segment| segment.executable)
             .find_map(|segment| {
                 let distance = link_address.checked_sub(segment.address)?;
-                (distance < segment.file_bytes).then(|| segment.offset + distance)
+                let offset = segment.offset.checked_add(distance)?;
+                (distance < segment.file_bytes).then_some(offset)
             })
     }
 
@@ -279,32 +280,58 @@ fn open_regular(path: &Path) -> Result<File, ObjectError> {
 /// More than the symbol tables of the largest programs there are.
 const MAX_SYMBOL_BYTES: u64 = 256 << 20;
 
+/// More symbols of one name than anybody wants to choose among.
+const MAX_NAMESAKES: usize = 256;
+
+/// Refuses tables that nobody writes.
+const fn affordable(bytes: u64) -> Result<(), ObjectError> {
+    if bytes > MAX_SYMBOL_BYTES {
+        return Err(ObjectError::TooManySymbols(bytes));
+    }
+    Ok(())
+}
+
 fn symbols<'data, Header>(data: impl ReadRef<'data>, name: &str) -> Result<Vec<u64>, ObjectError>
 where
     Header: FileHeader<Endian = Endianness>,
 {
     let header = Header::parse(data)?;
     let endian = header.endian()?;
+    // Before the table of them is read: a file with holes can claim any number.
+    let count = header.shnum(endian, data)? as u64;
+    if count > MAX_SECTIONS {
+        return Err(ObjectError::TooManyHeaders(count));
+    }
     let sections = header.sections(endian, data)?;
     let mut found = Vec::new();
     for kind in [elf::SHT_SYMTAB, elf::SHT_DYNSYM] {
-        let bytes: u64 = sections
+        let bytes = sections
             .iter()
             .filter(|section| section.sh_type(endian) == kind)
             .map(|section| section.sh_size(endian).into())
-            .sum();
-        if bytes > MAX_SYMBOL_BYTES {
-            return Err(ObjectError::TooManySymbols(bytes));
-        }
+            .fold(0, u64::saturating_add);
+        affordable(bytes)?;
         let table = sections.symbols(endian, data, kind)?;
+        if table.is_empty() {
+            continue;
+        }
+        // As a whole: one by one, names that overlap would be kept each for itself.
+        let strings = sections.section(table.string_section())?;
+        affordable(strings.sh_size(endian).into())?;
+        let strings = strings.data(endian, data)?;
+        let is_named = |start: u32| {
+            let rest = strings.get(start as usize..).unwrap_or_default();
+            let rest = rest.strip_prefix(name.as_bytes());
+            rest.is_some_and(|rest| rest.first() == Some(&0))
+        };
         for symbol in table.iter() {
             let address: u64 = symbol.st_value(endian).into();
             let defined = symbol.st_shndx(endian) != elf::SHN_UNDEF;
-            if defined
-                && !found.contains(&address)
-                && symbol.name(endian, table.strings()).ok() == Some(name.as_bytes())
-            {
+            if defined && is_named(symbol.st_name(endian)) && !found.contains(&address) {
                 found.push(address);
+            }
+            if found.len() == MAX_NAMESAKES {
+                return Ok(found);
             }
         }
     }
