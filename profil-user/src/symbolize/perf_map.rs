@@ -87,8 +87,9 @@ pub(crate) struct MapPlace {
 impl MapPlace {
     /// `None` if the process has gone, or does not let us look.
     pub(crate) fn of(tgid: u32) -> Option<Self> {
-        let status = fs::read_to_string(format!("/proc/{tgid}/status")).ok()?;
-        let (number, user) = identity(&status)?;
+        // Its name is in there, which is any bytes that it likes.
+        let status = fs::read(format!("/proc/{tgid}/status")).ok()?;
+        let (number, user) = identity(&String::from_utf8_lossy(&status))?;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(format!("/proc/{tgid}/root"), flags, Mode::empty()).ok()?;
         Some(Self { root, number, user })

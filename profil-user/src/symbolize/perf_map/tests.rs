@@ -116,6 +116,32 @@ fn the_innermost_number_and_the_effective_user_count() {
     assert_eq!(this.user, rustix::process::geteuid().as_raw());
 }
 
+/// A process may call itself what it likes, text or not.
+#[test]
+fn a_name_that_is_no_text_hides_no_map() {
+    use std::{
+        io::Write as _,
+        process::{Command, Stdio},
+    };
+
+    let mut named = Command::new("/bin/sh");
+    named.args([
+        "-c",
+        "printf 'a\\377b' > /proc/$$/comm && echo && read -r line",
+    ]);
+    named.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut named = named.spawn().unwrap();
+    let mut said = String::new();
+    let mut output = std::io::BufReader::new(named.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut output, &mut said).unwrap();
+    let comm = fs::read(format!("/proc/{}/comm", named.id())).unwrap();
+    let place = MapPlace::of(named.id());
+    named.stdin.take().unwrap().write_all(b"\n").unwrap();
+    assert!(named.wait().unwrap().success());
+    assert_eq!(comm, b"a\xffb\n");
+    assert_eq!(place.unwrap().number, named.id());
+}
+
 #[test]
 fn a_process_that_has_gone_has_none() {
     assert!(matches!(PerfMap::open(u32::MAX), Ok(None)));
