@@ -6,7 +6,7 @@ use cpp_demangle::DemangleOptions;
 
 /// The longest mangled name that is looked into. A longer one is shown as it is: nobody reads it,
 /// and it may have been made to take long.
-const LONGEST: usize = 16 * 1024;
+pub(super) const LONGEST: usize = 16 * 1024;
 
 /// Returns the source name of a Rust or C++ symbol, and any other name unchanged.
 ///

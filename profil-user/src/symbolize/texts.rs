@@ -1,11 +1,12 @@
 //! Names and paths, each kept once, within a limit.
 
 use std::{
+    borrow::Cow,
     collections::{HashMap, HashSet},
     sync::Arc,
 };
 
-use super::demangle::demangle;
+use super::demangle::{LONGEST, demangle};
 
 /// Texts that many addresses share.
 #[derive(Debug)]
@@ -39,6 +40,7 @@ impl Texts {
 
     /// The text, if there is room for it.
     pub(super) fn keep(&mut self, text: &str) -> Option<Arc<str>> {
+        let text = &*bounded(text);
         if let Some(known) = self.known.get(text) {
             return Some(Arc::clone(known));
         }
@@ -50,6 +52,7 @@ impl Texts {
 
     /// What a symbol is called in the source; and in the symbol table, if that is something else.
     pub(super) fn name(&mut self, symbol: &str) -> Option<(Arc<str>, Option<Arc<str>>)> {
+        let symbol = &*bounded(symbol);
         if let Some((symbol, name)) = self.names.get_key_value(symbol) {
             return Some(match name {
                 Some(name) => (Arc::clone(name), Some(Arc::clone(symbol))),
@@ -70,11 +73,22 @@ impl Texts {
     }
 }
 
+/// A text as it is, if somebody can read it; or its beginning, and how long it was.
+fn bounded(text: &str) -> Cow<'_, str> {
+    if text.len() <= LONGEST {
+        return text.into();
+    }
+    // With its length it is no longer itself.
+    let end = (0..LONGEST - OVERHEAD).rfind(|&end| text.is_char_boundary(end));
+    let beginning = &text[..end.unwrap_or(0)];
+    format!("{beginning}… ({} bytes)", text.len()).into()
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use super::{OVERHEAD, Texts};
+    use super::{LONGEST, OVERHEAD, Texts};
 
     #[test]
     fn a_text_is_kept_once() {
@@ -103,6 +117,24 @@ mod tests {
         texts.keep("_Z3addii").unwrap();
         let (name, _) = texts.name("_Z3addii").unwrap();
         assert_eq!(&*name, "add(int, int)");
+    }
+
+    #[test]
+    fn nobody_reads_a_megabyte() {
+        let mut texts = Texts::default();
+        // Of two bytes each, so that a cut may fall between them.
+        for letter in ["a", "ä"] {
+            let symbol = letter.repeat((1 << 20) / letter.len());
+            for _ in 0..2 {
+                let (name, mangled) = texts.name(&symbol).unwrap();
+                assert!(name.starts_with(letter) && name.len() <= LONGEST);
+                assert!(name.ends_with("… (1048576 bytes)"), "{}", name.len());
+                assert_eq!(mangled, None);
+            }
+            let kept = texts.keep(&symbol).unwrap();
+            assert!(kept.len() <= LONGEST, "{}", kept.len());
+        }
+        assert_eq!(texts.known.len(), 2);
     }
 
     #[test]
