@@ -114,3 +114,20 @@ fn a_link_to_nowhere() {
     finished.assert_no_panic();
     assert_eq!(places::names_in(dir.path()), ["gmon.out"]);
 }
+
+/// Whoever names a file can put there what a terminal obeys.
+#[test]
+fn a_path_with_an_escape_sequence_is_shown_as_text() {
+    let target = Target::start(Workload::Idle);
+    let finished = run([
+        "--pid",
+        &target.pid().to_string(),
+        "-o",
+        "no\x1b[31m/such\u{202e}/gmon.out",
+    ]);
+    finished
+        .assert_code(1)
+        .assert_clear_error()
+        .assert_says(r"no\u{1b}[31m/such\u{202e}");
+    assert!(!finished.stderr.contains(['\x1b', '\u{202e}']));
+}

@@ -2,12 +2,13 @@
 
 use std::io::{self, ErrorKind, Write as _};
 
-use profil_user::{LoadError, RecordedError, StartError};
+use profil_user::{LoadError, RecordedError, StartError, export::printable};
 
 /// Writes a line to standard error. That it cannot be written (a terminal that was closed, a full
-/// disk) is no reason to lose a profile: `eprintln!` would panic.
+/// disk) is no reason to lose a profile: `eprintln!` would panic. It may name files, which are called
+/// what others like.
 fn say(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{}", printable(line));
 }
 
 /// Prints an error: what was tried, what the system said, what to do next.
@@ -19,7 +20,7 @@ pub(crate) fn error(error: &anyhow::Error) {
     if std::env::var_os("RUST_BACKTRACE").is_some()
         && let Some(log) = verifier_log(error)
     {
-        say(log);
+        log.lines().for_each(say);
     }
 }
 
