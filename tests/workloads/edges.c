@@ -1,7 +1,7 @@
 /*
- * A target whose symbols are as symbols sometimes are: one function with two names, code without
- * any between functions, a function whose symbol has no size, and one that is chosen when the
- * program starts (IFUNC).
+ * A target whose symbols are as symbols sometimes are: one function with two names and a label,
+ * code without any name between functions, a function whose symbol has no size, and one that is
+ * chosen when the program starts (IFUNC).
  */
 #include "loop.h"
 #include "slices.h"
@@ -14,6 +14,9 @@ __asm__(".text\n"
         ".globl edge_two, edge_names\n"
         ".type edge_two, %function\n"
         ".type edge_names, %function\n"
+        /* It has no size, but what begins with it does. */
+        ".globl edge_label\n"
+        "edge_label:\n"
         "edge_two:\n"
         "edge_names:\n" LOOP
         ".size edge_two, . - edge_two\n"

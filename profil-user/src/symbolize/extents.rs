@@ -15,7 +15,10 @@ use object::{
 };
 use profil_common::TEXT_BYTES_PER_BIN;
 
-use super::image::{Image, Places};
+use super::{
+    image::{Image, Places},
+    symbols::is_mapping_name,
+};
 use crate::target::ObjectFile;
 
 /// The text of an object, cut wherever a function begins or ends; in whole units of two bytes, a
@@ -62,7 +65,7 @@ impl Extents {
     }
 
     /// Cuts the text by functions (address and size). One without a size goes as far as the next
-    /// one, within the section whose end `section_end` tells.
+    /// one, within the section whose end `section_end` tells, unless one with a size starts there.
     pub(crate) fn of(
         mut symbols: Vec<(u64, u64)>,
         section_end: impl Fn(u64) -> Option<u64>,
@@ -76,6 +79,10 @@ impl Extents {
                 start.saturating_add(size)
             } else {
                 let after = symbols[index..].partition_point(|&(other, _)| other == start);
+                // Where one with a size starts too, that one says where it ends.
+                if symbols[index + after - 1].1 > 0 {
+                    continue;
+                }
                 let next = symbols.get(index + after).map_or(u64::MAX, |next| next.0);
                 section_end(start).map_or(start, |end| end.min(next))
             };
@@ -136,6 +143,10 @@ where
         let functions = table.iter().filter(|symbol| {
             matches!(symbol.st_type(), STT_FUNC | STT_GNU_IFUNC | STT_NOTYPE)
                 && symbol.st_shndx(endian) != SHN_UNDEF
+                && !(symbol.st_size(endian).into() == 0
+                    && symbol
+                        .name(endian, table.strings())
+                        .is_ok_and(is_mapping_name))
         });
         found.extend(functions.map(|symbol| {
             let (address, size) = (symbol.st_value(endian), symbol.st_size(endian));
@@ -201,6 +212,20 @@ mod tests {
                 (0x1000, Some(0x1008), true),
                 (0x1008, Some(0x2000), true),
                 (0x2000, None, false),
+            ]
+        );
+    }
+
+    #[test]
+    fn one_without_a_size_ends_with_another_that_starts_there() {
+        let symbols = [(0x1000, 0), (0x1000, 8), (0x1020, 4)];
+        assert_eq!(
+            stretches(&symbols, 0x1000),
+            [
+                (0x1000, Some(0x1008), true),
+                (0x1008, Some(0x1020), false),
+                (0x1020, Some(0x1024), true),
+                (0x1024, None, false),
             ]
         );
     }

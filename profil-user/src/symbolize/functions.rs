@@ -138,8 +138,9 @@ struct Row<'a> {
 /// What ticks of one row have in common, within an object.
 #[derive(Debug, Eq, Hash, PartialEq)]
 enum Key {
-    /// Where a function starts, or the address that has no name; and whether it is all of it.
-    Start(u64, Place),
+    /// Where a function starts and its name, or the address that has none; and whether it is all of
+    /// it. Two symbols that start together may be of different sizes.
+    Start(u64, Option<Arc<str>>, Place),
     /// What a symbol table calls it.
     Symbol(Arc<str>),
     Line(Line),
@@ -194,7 +195,7 @@ impl<'a> Row<'a> {
             (_, Ok(name)) if self.grouping == Grouping::Inlined => {
                 Key::Symbol(Arc::clone(self.mangled.unwrap_or(name)))
             }
-            (place, _) => Key::Start(self.address, place.clone()),
+            (place, name) => Key::Start(self.address, name.ok().cloned(), place.clone()),
         }
     }
 

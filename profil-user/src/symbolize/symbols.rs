@@ -1,5 +1,7 @@
 //! Addresses → names, from symbol tables by blazesym.
 
+use std::collections::HashSet;
+
 use blazesym::symbolize::{
     Input, Reason, Sym, Symbolized, Symbolizer as Blazesym,
     source::{Elf, Source},
@@ -69,12 +71,18 @@ impl Symbols {
         let second_bytes: Vec<u64> = addresses.iter().map(|&address| address | 1).collect();
         let first = look_up(addresses)?;
         let second = look_up(&second_bytes)?;
+        // Of symbols that start together, the largest comes first.
+        let starts: Vec<u64> = first.iter().filter_map(sizeless_start).collect();
+        let sized: HashSet<u64> = look_up(&starts)?.iter().filter_map(sized_start).collect();
+        let may_go_on = |symbol: &Sym<'_>| !sized.contains(&symbol.addr);
         let mut name = |((&address, first), second): ((&u64, _), &Symbolized<'_>)| {
             // A bin holds two addresses. Where a function starts at the second, the first is the
             // last byte of another one or of the padding before it, and what ticks is the start.
             match second {
-                Symbolized::Sym(symbol) if symbol.addr == address | 1 => function(symbol, texts),
-                _ => name_of(address, first, sections, texts),
+                Symbolized::Sym(symbol) if symbol.addr == address | 1 && !is_mapping(symbol) => {
+                    function(symbol, texts)
+                }
+                _ => name_of(address, first, sections, may_go_on, texts),
             }
         };
         Ok(addresses
@@ -94,9 +102,20 @@ fn better(names: (Name, Name)) -> Name {
     }
 }
 
-fn name_of(address: u64, found: &Symbolized<'_>, sections: &Sections, texts: &mut Texts) -> Name {
+/// `may_go_on` says whether a symbol without a size may cover more than its first byte.
+fn name_of(
+    address: u64,
+    found: &Symbolized<'_>,
+    sections: &Sections,
+    may_go_on: impl Fn(&Sym<'_>) -> bool,
+    texts: &mut Texts,
+) -> Name {
     match found {
-        Symbolized::Sym(symbol) if covers(symbol, address, sections) => function(symbol, texts),
+        Symbolized::Sym(symbol)
+            if covers(symbol, address, sections, may_go_on) && !is_mapping(symbol) =>
+        {
+            function(symbol, texts)
+        }
         _ if sections.is_linkage(address) => Name::Unnamed(WhyUnnamed::Linkage),
         Symbolized::Unknown(Reason::MissingSyms) => Name::Unnamed(WhyUnnamed::NoSymbols),
         Symbolized::Sym(_) | Symbolized::Unknown(_) => Name::Unnamed(WhyUnnamed::NoSuchSymbol),
@@ -115,21 +134,71 @@ pub(super) fn function(symbol: &Sym<'_>, texts: &mut Texts) -> Name {
 }
 
 /// Whether an address is inside a symbol. A symbol without a size (hand-written assembly) covers
-/// what follows it up to the next symbol, but never another section.
-fn covers(symbol: &Sym<'_>, address: u64, sections: &Sections) -> bool {
+/// what follows it up to the next symbol, but never another section; and where one with a size
+/// starts too, that one says where it ends.
+fn covers(
+    symbol: &Sym<'_>,
+    address: u64,
+    sections: &Sections,
+    may_go_on: impl Fn(&Sym<'_>) -> bool,
+) -> bool {
     match symbol.size {
         Some(size) if size > 0 => address.wrapping_sub(symbol.addr) < size as u64,
-        _ => address == symbol.addr || sections.together(symbol.addr, address),
+        _ => address == symbol.addr || may_go_on(symbol) && sections.together(symbol.addr, address),
+    }
+}
+
+/// Where a symbol starts that has no size.
+fn sizeless_start(found: &Symbolized<'_>) -> Option<u64> {
+    match found {
+        Symbolized::Sym(symbol) if symbol.size.is_none_or(|size| size == 0) => Some(symbol.addr),
+        _ => None,
+    }
+}
+
+/// Where a symbol starts that has one.
+fn sized_start(found: &Symbolized<'_>) -> Option<u64> {
+    match found {
+        Symbolized::Sym(symbol) if symbol.size.is_some_and(|size| size > 0) => Some(symbol.addr),
+        _ => None,
+    }
+}
+
+/// Whether it is no name at all, but says that code or data begins: on Arm and RISC-V, assemblers
+/// mark that by symbols without a size that are called `$x`, `$d` and the like, with or without a
+/// suffix.
+fn is_mapping(symbol: &Sym<'_>) -> bool {
+    symbol.size.is_none_or(|size| size == 0) && is_mapping_name(symbol.name.as_bytes())
+}
+
+/// Whether a symbol that has no size is such a mark.
+pub(super) fn is_mapping_name(name: &[u8]) -> bool {
+    match name {
+        [b'$', b'a' | b'd' | b't' | b'x', rest @ ..] => {
+            matches!(rest, [] | [b'.', ..] | [b'r', b'v', ..])
+        }
+        _ => false,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use blazesym::symbolize::Symbolizer as Blazesym;
     use blazesym::symbolize::{
-        Input,
+        Input, Symbolizer as Blazesym,
         source::{Elf, Source},
     };
+
+    use super::is_mapping_name;
+
+    #[test]
+    fn marks_of_assemblers_are_told_from_names() {
+        for name in ["$x", "$d", "$t", "$a", "$x.17", "$d.realdata", "$xrv64i2p1"] {
+            assert!(is_mapping_name(name.as_bytes()), "{name}");
+        }
+        for name in ["", "$", "x", "$xyz", "$y", "main", "$data"] {
+            assert!(!is_mapping_name(name.as_bytes()), "{name}");
+        }
+    }
 
     /// What this room relies on: link-time addresses go in, link-time symbol addresses come out.
     #[test]
