@@ -111,6 +111,7 @@ fn names_of_other_languages() {
         ),
         ("legacy", "area::shape::turn"),
         ("v0", "area::shape::turn::<u32>"),
+        ("go", "main.(*Shape[go.shape.int]).Turn"),
     ] {
         session.assert_share_of(function, session.report.ticks_of(name));
     }
@@ -146,6 +147,14 @@ fn text_that_was_moved_to_anonymous_memory() {
     let moved = ticks_ending(&session.report, "[anonymous]", "(generated code)");
     session
         .assert_share_of("moved", moved)
+        .assert_share_of("spin_alpha", session.report.ticks_of("spin_alpha"));
+
+    // Until that is noticed its ticks are those of the text that was there: its own name, then.
+    let session = profile(&mut Target::start_with(Workload::Remap, &["--late"]));
+    let unnoticed = session.report.ticks_of("moved");
+    let moved = ticks_ending(&session.report, "[anonymous]", "(generated code)");
+    session
+        .assert_share_of("moved", unnoticed + moved)
         .assert_share_of("spin_alpha", session.report.ticks_of("spin_alpha"));
 }
 

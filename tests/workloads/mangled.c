@@ -13,14 +13,24 @@
 #define CPP "_ZN4area5shape5turnsImEEmT_"
 #define LEGACY "_ZN4area5shape4turn17h0123456789abcdefE"
 #define V0 "_RINvNtCs4fqI2P2rA04_4area5shape4turnmE"
+/* Go writes its names out. */
+#define GO "\"main.(*Shape[go.shape.int]).Turn\""
 
 FUNCTION(CPP);
 FUNCTION(LEGACY);
 FUNCTION(V0);
+FUNCTION(GO);
 
 uint64_t cpp(uint64_t iterations) __asm__(CPP);
 uint64_t legacy(uint64_t iterations) __asm__(LEGACY);
 uint64_t v0(uint64_t iterations) __asm__(V0);
+
+/* A compiler of C does not quote. */
+extern const spin_function go_turn;
+__asm__(".section .data.rel.ro, \"aw\"\n"
+        ".balign 8\n"
+        "go_turn: .quad " GO "\n"
+        ".text\n");
 
 int main(void)
 {
@@ -29,7 +39,7 @@ int main(void)
     const uint64_t start_ns = process_ns();
     const struct usage start_usage = usage_now();
     const struct spin spins[] = {
-        {"cpp", cpp, 50}, {"legacy", legacy, 30}, {"v0", v0, 20}, {NULL, NULL, 0},
+        {"cpp", cpp, 50}, {"legacy", legacy, 20}, {"v0", v0, 15}, {"go", go_turn, 15}, {NULL, NULL, 0},
     };
     struct burner burner = {.spins = spins};
     burn(&burner, go.budget_ns);

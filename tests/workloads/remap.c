@@ -1,6 +1,6 @@
 /*
  * A target that moves a part of its own text into anonymous memory, at the same addresses, as
- * programs do that want large pages. It does so before it is ready.
+ * programs do that want large pages: before it is ready, or with --late when it is told to go.
  */
 #include <sys/mman.h>
 
@@ -37,11 +37,15 @@ static void move(void)
     __builtin___clear_cache(text, (char *)text + PAGE);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    move();
+    const bool late = argc > 1 && strcmp(argv[1], "--late") == 0;
+    if (!late)
+        move();
     say_ready();
     const struct go go = wait_for_go();
+    if (late)
+        move();
     const uint64_t start_ns = process_ns();
     const struct usage start_usage = usage_now();
     const struct spin spins[] = {
