@@ -93,7 +93,7 @@ fn below(root: &Path, dir: &Path) -> PathBuf {
 }
 
 /// Where a directory of debug files has that of a build.
-fn path_of(id: BuildId) -> PathBuf {
+pub(super) fn path_of(id: BuildId) -> PathBuf {
     let digits = id.to_string();
     let (first, rest) = digits.split_at(2);
     [".build-id", first, &format!("{rest}.debug")]

@@ -12,7 +12,10 @@ mod functions;
 mod image;
 mod kernel;
 mod lines;
+mod names;
+mod offline;
 mod perf_map;
+mod reasons;
 mod sections;
 mod source;
 mod symbols;
@@ -29,6 +32,8 @@ use std::{
 pub use debug_files::DEFAULT_DIR as DEFAULT_DEBUG_DIR;
 pub(crate) use extents::{Extents, Stretch};
 pub use functions::{Function, Grouping, Place, functions, rows, rows_by_task};
+pub use names::Names;
+pub(crate) use offline::open as open_offline;
 pub use perf_map::MapRefused;
 pub use source::{Inlined, Line, Source};
 pub use ticks::Ticks;
@@ -199,7 +204,8 @@ impl Symbolizer {
                 let named: Vec<_> = named.collect();
                 return self.names.extend(named);
             }
-            ObjectKind::Kernel => {
+            // Another kernel has other addresses, and so has this one after it was started again.
+            ObjectKind::Kernel if ticks.are_of_now() => {
                 let names = self.symbols.names_in_kernel(addresses, &mut self.texts);
                 let keys = addresses.iter().map(|&address| key(address));
                 return self.names.extend(keys.zip(names));

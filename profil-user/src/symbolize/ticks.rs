@@ -29,6 +29,11 @@ impl<'a> Ticks<'a> {
         profile::counts_in(self.counts, id)
     }
 
+    /// Whether they are of processes that run, or ran just now, on this machine.
+    pub(super) const fn are_of_now(&self) -> bool {
+        self.subject.is_some()
+    }
+
     /// What a process says of the code that it generated, if it says anything.
     pub(super) fn perf_map(&self, tgid: u32) -> Result<Option<PerfMap>, MapRefused> {
         match self.subject {
