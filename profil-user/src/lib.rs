@@ -56,6 +56,8 @@ mod kernel;
 #[cfg(feature = "session")]
 pub mod launch;
 mod options;
+#[cfg(feature = "session")]
+pub mod pprof;
 mod preflight;
 mod profile;
 #[cfg(feature = "session")]

@@ -81,6 +81,14 @@ impl Rate {
         }
     }
 
+    /// A clock as it was recorded: what it is called, and its period. `None` if it cannot have ticked.
+    pub(crate) const fn measured(asked: u32, period_ns: u64) -> Option<Self> {
+        if period_ns == 0 {
+            return None;
+        }
+        Some(Self { asked, period_ns })
+    }
+
     /// CPU seconds that `ticks` stand for.
     pub fn seconds(self, ticks: u64) -> f64 {
         ticks as f64 * self.period_ns as f64 / NANOS as f64

@@ -28,6 +28,11 @@ pub(super) fn for_file(
         Format::Gmon(_) => format!(
             "{path}: {here} of {all} ticks, those in {name}; read it with: gprof -p {image} {path}"
         ),
+        Format::Pprof(_) => {
+            return Some(format!(
+                "{path}: all {all} ticks; read it with: profil-bpf report {path}, or: go tool pprof -top {path}"
+            ));
+        }
         Format::Symbols => {
             return Some(format!(
                 "{path}: the names in {name}; use it with: gprof -p -S {path} {image} gmon.out"

@@ -6,6 +6,7 @@ use std::{
 };
 
 use super::gmon;
+use crate::pprof::Packing;
 
 /// A file format.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -14,6 +15,8 @@ pub enum Format {
     Gmon(gmon::Variant),
     /// A table of symbols, for `gprof -S`.
     Symbols,
+    /// pprof's `profile.proto`: the file of record.
+    Pprof(Packing),
     /// The flat profile as text.
     Text,
     /// The counters of explicit regions and nothing else, as `profil(2)` leaves them in memory:
@@ -26,11 +29,11 @@ pub enum Format {
 pub enum FormatError {
     /// The name of a file says nothing.
     #[error(
-        "cannot tell a format from the name {0:?}; known are gmon.out, *.gmon, *.syms, *.buf, *.txt, DIR/ and -"
+        "cannot tell a format from the name {0:?}; known are *.pb.gz, *.pb, gmon.out, *.gmon, *.syms, *.buf, *.txt, DIR/ and -"
     )]
     Name(PathBuf),
     /// There is no such format.
-    #[error("there is no format {0:?}; known are gmon, gmon-bsd, syms, buffer and text")]
+    #[error("there is no format {0:?}; known are pprof, gmon, gmon-bsd, syms, buffer and text")]
     Word(String),
     /// A directory holds gmon files only.
     #[error("a directory takes one gmon or syms file an object, not {0}")]
@@ -46,6 +49,7 @@ impl Format {
         match self {
             Self::Gmon(_) => "gmon",
             Self::Symbols => "syms",
+            Self::Pprof(_) => "pb.gz",
             Self::Text => "txt",
             Self::Buffer => "buf",
         }
@@ -60,6 +64,7 @@ impl std::str::FromStr for Format {
             "gmon" => Ok(Self::GMON),
             "gmon-bsd" => Ok(Self::Gmon(gmon::Variant::Bsd)),
             "syms" => Ok(Self::Symbols),
+            "pprof" => Ok(Self::Pprof(Packing::Gzip)),
             "text" | "txt" => Ok(Self::Text),
             "buffer" | "buf" => Ok(Self::Buffer),
             _ => Err(FormatError::Word(word.to_owned())),
@@ -93,6 +98,7 @@ impl Destination {
             return match format {
                 Some(Format::Text) => Err(FormatError::Directory("text")),
                 Some(Format::Buffer) => Err(FormatError::Directory("buffer")),
+                Some(Format::Pprof(_)) => Err(FormatError::Directory("pprof")),
                 format => Ok(Self::Directory(
                     name.to_owned(),
                     format.unwrap_or(Format::GMON),
@@ -101,6 +107,8 @@ impl Destination {
         }
         let by_name = || match (name.file_name()?.to_str()?, name.extension()?.to_str()?) {
             ("gmon.out", _) | (_, "gmon") => Some(Format::GMON),
+            (name, "gz") if name.ends_with(".pb.gz") => Some(Format::Pprof(Packing::Gzip)),
+            (_, "pb") => Some(Format::Pprof(Packing::Plain)),
             (_, "syms") => Some(Format::Symbols),
             (_, "txt") => Some(Format::Text),
             (_, "buf") => Some(Format::Buffer),
@@ -141,6 +149,12 @@ impl Destination {
         *format == Format::Text
     }
 
+    /// Whether it keeps all that is known of names: lines and inlined functions, too.
+    pub(super) fn keeps_names(&self) -> bool {
+        let (Self::Stdout(format) | Self::File(_, format) | Self::Directory(_, format)) = self;
+        matches!(format, Format::Pprof(_))
+    }
+
     /// The name for messages.
     pub(super) fn path(&self) -> PathBuf {
         match self {
@@ -154,7 +168,7 @@ impl Destination {
 mod tests {
     use std::path::Path;
 
-    use super::{Destination, Format, FormatError};
+    use super::{Destination, Format, FormatError, Packing};
 
     fn parse(name: &str) -> Result<Destination, FormatError> {
         Destination::parse(Path::new(name), None)
@@ -168,12 +182,17 @@ mod tests {
         assert_eq!(parse("a.gmon"), file("a.gmon", Format::GMON));
         assert_eq!(parse("a.syms"), file("a.syms", Format::Symbols));
         assert_eq!(parse("a.txt"), file("a.txt", Format::Text));
+        assert_eq!(
+            parse("a.b.pb.gz"),
+            file("a.b.pb.gz", Format::Pprof(Packing::Gzip))
+        );
+        assert_eq!(parse("a.pb"), file("a.pb", Format::Pprof(Packing::Plain)));
         assert_eq!(parse("-"), Ok(Destination::Stdout(Format::Text)));
         assert_eq!(
             parse("out/"),
             Ok(Destination::Directory("out/".into(), Format::GMON))
         );
-        for name in ["a.xyz", "a", "gmon", "x.out", ".txt", ""] {
+        for name in ["a.xyz", "a", "a.gz", "gmon", "x.out", ".txt", ""] {
             assert_eq!(parse(name), Err(FormatError::Name(name.into())), "{name:?}");
         }
     }

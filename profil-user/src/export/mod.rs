@@ -4,6 +4,7 @@ mod advice;
 mod destination;
 mod escape;
 pub mod gmon;
+pub mod other;
 mod output;
 pub mod recorded;
 mod replace;

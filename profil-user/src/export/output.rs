@@ -16,6 +16,7 @@ use super::{
     syms, text,
 };
 use crate::{
+    pprof::{self, Record},
     profile::{ElfClass, ObjectId, ObjectKind, Profile},
     symbolize::Function,
 };
@@ -85,6 +86,11 @@ impl Output {
         self.destination.takes_rows()
     }
 
+    /// Whether it keeps all that is known of names.
+    pub fn keeps_names(&self) -> bool {
+        self.destination.keeps_names()
+    }
+
     /// Writes the profile and puts it in place. Returns what a person should know, if anything.
     ///
     /// # Errors
@@ -94,6 +100,7 @@ impl Output {
         self,
         profile: &Profile,
         functions: &[Function],
+        record: &Record,
     ) -> Result<Option<String>, OutputError> {
         let path = self.destination.path();
         let to_stdout = self.is_stdout();
@@ -107,12 +114,16 @@ impl Output {
             }
             (sink, Destination::Stdout(format) | Destination::File(_, format)) => {
                 let object = match (format, profile.main_object()) {
-                    (Format::Text | Format::Buffer, object) => object.unwrap_or(ObjectId::new(0)),
+                    (Format::Text | Format::Buffer | Format::Pprof(_), object) => {
+                        object.unwrap_or(ObjectId::new(0))
+                    }
                     (_, Some(object)) => object,
                     (_, None) => return Err(OutputError::NoExecutable(path)),
                 };
-                let fill =
-                    |out: &mut dyn Write| write_object(profile, functions, object, format, out);
+                let fill = |out: &mut dyn Write| match format {
+                    Format::Pprof(packing) => pprof::write(profile, record, packing, out),
+                    _ => write_object(profile, functions, object, format, out),
+                };
                 match sink {
                     Sink::File(target) => target.fill(fill),
                     _ => {
@@ -146,7 +157,8 @@ fn write_object(
             let mut buffers = profile.buffers.iter();
             buffers.try_for_each(|buffer| out.write_all(&buffer.bytes()))
         }
-        // Text is of the whole profile.
+        // These are of the whole profile, which has no directory.
+        Format::Pprof(_) => Ok(()),
         Format::Text => text::write(profile, functions, text::Layout::default(), &mut out),
     }
 }

@@ -5,6 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use super::perf_map::{MapRefused, PerfMap};
 use crate::{
     options::Tgid,
+    pprof::{Other, Saved},
     profile::{self, Count, Object, ObjectId, Subject, TaskId},
     recorded::Recorded,
     session::Taken,
@@ -82,6 +83,30 @@ impl<'a> From<&'a Recorded> for Ticks<'a> {
             counts: &recorded.counts,
             by_task: &[],
             files: &recorded.executables,
+            subject: None,
+        }
+    }
+}
+
+impl<'a> From<&'a Saved> for Ticks<'a> {
+    fn from(saved: &'a Saved) -> Self {
+        Self {
+            objects: &saved.profile.objects,
+            counts: &saved.profile.counts,
+            by_task: &saved.profile.by_task,
+            files: &saved.files,
+            subject: None,
+        }
+    }
+}
+
+impl<'a> From<&'a Other> for Ticks<'a> {
+    fn from(other: &'a Other) -> Self {
+        Self {
+            objects: &other.objects,
+            counts: &other.counts,
+            by_task: &[],
+            files: &other.files,
             subject: None,
         }
     }

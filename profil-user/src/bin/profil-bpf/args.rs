@@ -53,13 +53,15 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
 
-    /// Also write the profile to FILE; repeatable. gmon.out and *.gmon are for gprof, *.syms is a
-    /// symbol table for gprof -S, *.buf the buffer of profil(2), *.txt is the flat profile, DIR/ gets one gmon file an object, -
-    /// is standard output
+    /// Also write the profile to FILE; repeatable. *.pb.gz keeps all of it, for report, go tool
+    /// pprof and others; gmon.out and *.gmon are for gprof, *.syms is a symbol table for gprof -S,
+    /// *.buf the buffer of profil(2), *.txt is the flat profile, DIR/ gets one gmon file an object,
+    /// - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: Vec<PathBuf>,
 
-    /// Format of every --output, whatever its name: gmon, gmon-bsd (4.4BSD), syms, buffer or text
+    /// Format of every --output, whatever its name: pprof, gmon, gmon-bsd (4.4BSD), syms, buffer or
+    /// text
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
 
@@ -94,19 +96,24 @@ pub(crate) struct Args {
 /// What else there is to do.
 #[derive(Clone, Debug, Subcommand)]
 enum Verb {
-    /// Print the flat profile of gmon.out files: ours, those of programs built with -pg, and others
-    #[command(override_usage = "profil-bpf report <FILE>... --exe <BINARY>")]
+    /// Print the flat profile of a pprof file, or of gmon.out files: ours, and those of others
+    #[command(
+        override_usage = "profil-bpf report <FILE.pb.gz>\n       profil-bpf report <GMON-FILE>... --exe <BINARY>"
+    )]
     Report {
-        /// The files; those of several runs are added up
+        /// The file; or gmon.out files, which are added up
         #[arg(value_name = "FILE")]
         files: Vec<PathBuf>,
 
-        /// The program or shared object that was profiled, for the names
+        /// The program or shared object that was profiled, for the names in a gmon.out
         #[arg(long, value_name = "BINARY")]
         exe: Option<PathBuf>,
 
         #[command(flatten)]
         names: NameFlags,
+
+        #[command(flatten)]
+        rows: RowFlags,
     },
     /// Print the rates of the clocks, after hz(9): the kernel's, and ours
     Clock {
@@ -152,6 +159,8 @@ Examples:
   sudo profil-bpf --pid 4242 --lines             by source line, where there is debug information
   sudo profil-bpf --pid 4242 -o gmon.out         for gprof -p BINARY gmon.out
   sudo profil-bpf --pid 4242 -o profiles/        one gmon file for every object
+  sudo profil-bpf --pid 4242 -o hot.pb.gz        all of it, for report and go tool pprof
+  profil-bpf report hot.pb.gz --debug-dir DIR    its flat profile, later or elsewhere
   profil-bpf report gmon.out --exe BINARY        a flat profile from such a file
   sudo profil-bpf --pid 4242 --offset main --scale 1/2 --dialect glibc -o main.buf
                                                  profil(buf, bufsiz, main, 0x8000) of another process
@@ -195,19 +204,14 @@ impl Args {
         match self.verb.take() {
             Some(Verb::Doctor) => Ok(Job::Doctor),
             Some(Verb::Clock { json }) => Ok(Job::Clock { as_json: json }),
-            Some(Verb::Report { files, exe, names }) => {
-                let executable = exe.ok_or_else(|| {
-                    usage_of_report("a gmon.out has addresses only; name the program that was profiled: --exe BINARY")
-                })?;
-                if files.is_empty() {
-                    return Err(usage_of_report("no file is named, gmon.out for example"));
-                }
-                Ok(Job::Report(report::Plan {
-                    files,
-                    executable,
-                    names: names.of_functions(),
-                }))
-            }
+            Some(Verb::Report {
+                files,
+                exe,
+                names,
+                rows,
+            }) => report::Plan::of(files, exe, names.names(rows))
+                .map(Job::Report)
+                .map_err(usage_of_report),
             None => Ok(Job::Profile(Box::new(self.plan()?))),
         }
     }

@@ -13,6 +13,7 @@ use profil_user::{
     Profile, Session, Taken, Target,
     export::{Output, text},
     launch::{Launched, exit_code},
+    pprof::Record,
     symbolize::{Function, Grouping, Symbolizer, functions, rows, rows_by_task},
 };
 use tokio::{runtime::Runtime, sync::oneshot};
@@ -68,7 +69,8 @@ pub(crate) fn run(mut plan: Plan) -> anyhow::Result<Option<u8>> {
         plan.duration,
         names,
     )?;
-    let named = name(&runtime, &taken, &mut signals, names);
+    let keeps_names = outputs.iter().any(Output::keeps_names);
+    let named = name(&runtime, &taken, &mut signals, (names, keeps_names));
     // Standard output is the command's.
     let to = if command.is_some() {
         Stream::Stderr
@@ -134,6 +136,8 @@ struct Named {
     functions: Vec<Function>,
     /// If it is something else.
     rows: Option<Vec<Function>>,
+    /// What a file of record has of names.
+    record: Record,
 }
 
 impl Named {
@@ -146,6 +150,7 @@ impl Named {
             } else {
                 Some(rows_by_task(taken, symbolizer, grouping))
             },
+            record: Record::of(taken, symbolizer),
         }
     }
 
@@ -164,12 +169,21 @@ impl Named {
 
 /// Looks up names, on a thread of its own: they can take long, or even bring the thread down,
 /// and neither may cost the profile. A signal meanwhile ends the wait, and leaves addresses.
-fn name(runtime: &Runtime, taken: &Taken, signals: &mut Signals, names: &Names) -> Named {
+fn name(
+    runtime: &Runtime,
+    taken: &Taken,
+    signals: &mut Signals,
+    (names, keeps_names): (&Names, bool),
+) -> Named {
     let (send, receive) = oneshot::channel();
     let looked_up = taken.clone();
     let names = names.clone();
     thread::spawn(move || {
-        let mut symbolizer = names.symbolizer();
+        let mut symbolizer = if keeps_names {
+            names.recorder()
+        } else {
+            names.symbolizer()
+        };
         symbolizer.look_up(&looked_up);
         // Nobody waits any more after a signal.
         let _ = send.send(Named::of(&looked_up, &symbolizer, names.grouping));
@@ -197,7 +211,7 @@ fn write_all(
     let (to_stdout, files): (Vec<_>, Vec<_>) = outputs.into_iter().partition(Output::is_stdout);
     for output in files {
         let functions = named.for_output(&output);
-        match output.write(profile, functions) {
+        match output.write(profile, functions, &named.record) {
             Ok(note) => notes.extend(note),
             Err(error) => failures.push(error.into()),
         }
@@ -208,7 +222,7 @@ fn write_all(
         Some(output) => {
             let functions = named.for_output(&output);
             output
-                .write(profile, functions)
+                .write(profile, functions, &named.record)
                 .map(|_| ())
                 .map_err(Into::into)
         }

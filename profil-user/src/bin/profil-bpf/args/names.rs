@@ -39,22 +39,19 @@ impl Names {
     pub(crate) fn symbolizer(&self) -> Symbolizer {
         Symbolizer::with_debug_dirs(self.debug_dirs.clone()).for_grouping(self.grouping)
     }
+
+    /// Who looks up all that is known, for a file that keeps it.
+    pub(crate) fn recorder(&self) -> Symbolizer {
+        Symbolizer::with_debug_dirs(self.debug_dirs.clone()).for_grouping(Grouping::Inlined)
+    }
 }
 
 impl NameFlags {
     /// Together with what rows are.
     pub(super) fn names(self, rows: RowFlags) -> Names {
         Names {
-            grouping: rows.grouping(),
-            ..self.of_functions()
-        }
-    }
-
-    /// Where functions are all that is known.
-    pub(super) fn of_functions(self) -> Names {
-        Names {
             debug_dirs: self.debug_dir,
-            grouping: Grouping::Function,
+            grouping: rows.grouping(),
         }
     }
 }

@@ -1,0 +1,378 @@
+//! Bytes → profile: ours, or that of another tool.
+//!
+//! Whoever wrote it may have meant harm: sizes are checked before anything is taken, and no number in
+//! a file is used as a place before it was looked at.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    io::Read as _,
+    sync::Arc,
+};
+
+use flate2::read::MultiGzDecoder;
+use prost::Message as _;
+
+use super::{
+    extension::{Damaged, Extension},
+    layout::{self, Piece},
+    other::Other,
+    saved::{Record, Saved},
+    schema::{self, Location, Sample},
+    seal,
+    strings::Texts,
+    wire, word,
+};
+use crate::{
+    profile::{Count, ObjectId, Profile, TaskId},
+    symbolize::{Inlined, Line, Name, Names, Source, WhyUnnamed},
+};
+
+/// Files are not read, and not unpacked, further than that.
+pub const MOST_BYTES: u64 = 64 << 20;
+
+/// How every compressed file begins (RFC 1952).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// More ticks than that are not believed: sums of a few such numbers cannot overflow.
+const MOST_TICKS: u64 = 1 << 58;
+
+/// Why a file is not read.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum PprofError {
+    /// It is compressed, and damaged.
+    #[error("it cannot be unpacked: {0}")]
+    Packed(String),
+    /// It becomes too large.
+    #[error("more than {} MiB, unpacked, are no profile", MOST_BYTES >> 20)]
+    TooLarge,
+    /// It has too many parts.
+    #[error(
+        "more than {} samples, addresses, names and labels are no profile",
+        wire::MOST_PARTS
+    )]
+    TooManyParts,
+    /// It is no message of the format's.
+    #[error("it is no pprof profile, or is cut off or damaged")]
+    Bytes,
+    /// There is nothing in it.
+    #[error("it has no values: it is no pprof profile, or an empty one")]
+    NoValues,
+    /// Its own numbers do not fit together.
+    #[error("{0}: the file is damaged")]
+    Damaged(String),
+}
+
+impl From<Damaged> for PprofError {
+    fn from(damaged: Damaged) -> Self {
+        Self::Damaged(damaged.to_string())
+    }
+}
+
+pub(super) fn damaged<T>(what: impl Into<String>) -> Result<T, PprofError> {
+    Err(PprofError::Damaged(what.into()))
+}
+
+/// What was read.
+#[derive(Clone, Debug)]
+pub enum PprofFile {
+    /// A profile of ours, whole.
+    Saved(Box<Saved>),
+    /// One of another tool, or that another tool has changed.
+    Other(Box<Other>),
+}
+
+/// Whether a file that begins like this is compressed, as profiles are. A plain one begins like nothing.
+pub fn is_packed(bytes: &[u8]) -> bool {
+    bytes.starts_with(&GZIP)
+}
+
+/// Reads a file, compressed or not.
+///
+/// # Errors
+///
+/// If it is none, or damaged.
+pub fn read(bytes: &[u8]) -> Result<PprofFile, PprofError> {
+    let unpacked;
+    let bytes = if is_packed(bytes) {
+        unpacked = unpack(bytes, MOST_BYTES)?;
+        &unpacked
+    } else {
+        bytes
+    };
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(PprofError::TooLarge);
+    }
+    wire::check(bytes)?;
+    let mut file = schema::Profile::decode(bytes).map_err(|_| PprofError::Bytes)?;
+    if file.sample_type.is_empty() {
+        return Err(PprofError::NoValues);
+    }
+    if seal::take(&mut file) {
+        Ok(PprofFile::Saved(Box::new(Reader::of(&file)?.saved()?)))
+    } else {
+        Ok(PprofFile::Other(Box::new(Other::of(&file)?)))
+    }
+}
+
+/// Unpacks a file that becomes no larger than `most` bytes.
+pub(super) fn unpack(bytes: &[u8], most: u64) -> Result<Vec<u8>, PprofError> {
+    let mut unpacked = Vec::new();
+    MultiGzDecoder::new(bytes)
+        .take(most + 1)
+        .read_to_end(&mut unpacked)
+        .map_err(|error| PprofError::Packed(error.to_string()))?;
+    if unpacked.len() as u64 > most {
+        return Err(PprofError::TooLarge);
+    }
+    Ok(unpacked)
+}
+
+/// A file of ours.
+struct Reader<'a> {
+    file: &'a schema::Profile,
+    extension: Extension,
+    odd: HashSet<u64>,
+    texts: Texts,
+}
+
+/// Ticks in user and in system mode.
+type Ticks = (u64, u64);
+
+impl<'a> Reader<'a> {
+    fn of(file: &'a schema::Profile) -> Result<Self, PprofError> {
+        let texts = Texts::of(file);
+        let comments = texts.all(&file.comment)?.into_iter().map(AsRef::as_ref);
+        let extension = Extension::read(comments.take_while(|line: &&str| line.starts_with('#')))?;
+        if extension.mappings.len() != file.mapping.len()
+            || extension.starts.len() != file.function.len()
+        {
+            return damaged("mappings or functions are missing");
+        }
+        Ok(Self {
+            file,
+            odd: extension.odd.iter().copied().collect(),
+            extension,
+            texts,
+        })
+    }
+
+    fn saved(self) -> Result<Saved, PprofError> {
+        let mut names = Names::default();
+        let mut by_task: BTreeMap<(TaskId, ObjectId, u64), Ticks> = BTreeMap::new();
+        let mut total = 0_u64;
+        for sample in &self.file.sample {
+            let &[id] = &sample.location_id[..] else {
+                return damaged("a sample with callers");
+            };
+            let location = self.location(id)?;
+            let (object, address) = self.place(location)?;
+            let labels = self.labels(sample)?;
+            let name = match self.name(location)? {
+                Some((name, source)) => {
+                    if let Some(source) = source {
+                        names.sources.insert((object, address), source);
+                    }
+                    name
+                }
+                None => Name::Unnamed(labels.unnamed),
+            };
+            names.names.insert((object, address), name);
+            let ticks = sample.value.first().map_or(0, |&ticks| ticks.max(0) as u64);
+            total = total.saturating_add(ticks);
+            if total > MOST_TICKS {
+                return damaged("more ticks than there can be");
+            }
+            let sum = by_task.entry((labels.task, object, address)).or_default();
+            if labels.is_system {
+                sum.1 += ticks;
+            } else {
+                sum.0 += ticks;
+            }
+        }
+        let record = Record {
+            names,
+            began_ns: self.file.time_nanos,
+            pieces: self.pieces(),
+        };
+        Ok(Saved::new(self.profile(by_task), record))
+    }
+
+    fn profile(self, by_task: BTreeMap<(TaskId, ObjectId, u64), Ticks>) -> Profile {
+        let count = |object, address, (user, system)| Count {
+            object,
+            address,
+            user,
+            system,
+        };
+        let mut summed: BTreeMap<(ObjectId, u64), Ticks> = BTreeMap::new();
+        for (&(_, object, address), &(user, system)) in &by_task {
+            let sum = summed.entry((object, address)).or_default();
+            *sum = (sum.0 + user, sum.1 + system);
+        }
+        let Extension {
+            subject,
+            rate,
+            elapsed,
+            balance,
+            objects,
+            tasks,
+            buffers,
+            notes,
+            ..
+        } = self.extension;
+        let by_task = by_task.into_iter();
+        let by_task =
+            by_task.map(|((task, object, address), ticks)| (task, count(object, address, ticks)));
+        Profile {
+            subject,
+            rate,
+            elapsed,
+            objects,
+            counts: summed
+                .into_iter()
+                .map(|((object, address), ticks)| count(object, address, ticks))
+                .collect(),
+            by_task: if tasks.is_empty() {
+                Vec::new()
+            } else {
+                by_task.collect()
+            },
+            tasks,
+            balance,
+            buffers,
+            notes,
+        }
+    }
+
+    /// Numbers are places, as the writer gives them.
+    fn location(&self, id: u64) -> Result<&'a Location, PprofError> {
+        match nth(&self.file.location, id) {
+            Some(location) if location.id == id => Ok(location),
+            _ => damaged(format!("there is no location number {id}")),
+        }
+    }
+
+    /// The object and link-time address of a location.
+    fn place(&self, location: &Location) -> Result<(ObjectId, u64), PprofError> {
+        match nth(&self.extension.mappings, location.mapping_id) {
+            Some(&object) => {
+                let slide = self.extension.slides[object];
+                let written = location.address.wrapping_sub(slide);
+                let address = if self.odd.contains(&location.id) {
+                    written
+                } else {
+                    layout::even(&self.extension.objects[object], written)
+                };
+                Ok((ObjectId::new(object), address))
+            }
+            None => damaged(format!(
+                "there is no mapping number {}",
+                location.mapping_id
+            )),
+        }
+    }
+
+    /// The name of an address, if it has one, and where in the source it is.
+    fn name(&self, location: &Location) -> Result<Option<(Name, Option<Source>)>, PprofError> {
+        let Some((last, inlined)) = location.line.split_last() else {
+            return Ok(None);
+        };
+        let (name, mangled, line) = self.line(last)?;
+        let start = nth(&self.extension.starts, last.function_id);
+        let Some(&Some(start)) = start else {
+            return damaged("a function without a start");
+        };
+        let inlined = inlined.iter().rev().map(|line| {
+            let (name, mangled, line) = self.line(line)?;
+            Ok(Inlined {
+                name,
+                mangled,
+                line,
+            })
+        });
+        let inlined = inlined.collect::<Result<Vec<_>, PprofError>>()?;
+        let has_source = line.is_some() || !inlined.is_empty();
+        let source = has_source.then_some(Source { line, inlined });
+        let name = Name::Function {
+            name,
+            mangled,
+            start,
+        };
+        Ok(Some((name, source)))
+    }
+
+    fn line(&self, line: &schema::Line) -> Result<NamedLine, PprofError> {
+        let function = match nth(&self.file.function, line.function_id) {
+            Some(function) if function.id == line.function_id => function,
+            _ => return damaged(format!("there is no function number {}", line.function_id)),
+        };
+        let name = Arc::clone(self.texts.get(function.name)?);
+        let mangled = Arc::clone(self.texts.get(function.system_name)?);
+        let number = u32::try_from(line.line).ok().filter(|&number| number > 0);
+        let place = match number {
+            Some(number) if function.filename != 0 => Some(Line {
+                file: Arc::clone(self.texts.get(function.filename)?),
+                number,
+            }),
+            _ => None,
+        };
+        let mangled = (mangled != name).then_some(mangled);
+        Ok((name, mangled, place))
+    }
+
+    fn labels(&self, sample: &Sample) -> Result<Labels, PprofError> {
+        let mut labels = Labels {
+            task: TaskId::ALL,
+            is_system: false,
+            unnamed: WhyUnnamed::NotLookedUp,
+        };
+        for label in &sample.label {
+            let key = self.texts.get(label.key)?;
+            let text = self.texts.get(label.str)?;
+            match &**key {
+                word::MODE => labels.is_system = &**text == word::SYSTEM,
+                word::UNNAMED => {
+                    labels.unnamed =
+                        WhyUnnamed::displayed_as(text).unwrap_or(WhyUnnamed::NotLookedUp);
+                }
+                word::TASK => match usize::try_from(label.num) {
+                    Ok(number) if number <= self.extension.tasks.len() => {
+                        labels.task = TaskId::new(number);
+                    }
+                    _ => return damaged(format!("there is no task number {}", label.num)),
+                },
+                _ => {}
+            }
+        }
+        Ok(labels)
+    }
+
+    /// The parts of each object.
+    fn pieces(&self) -> Vec<Vec<Piece>> {
+        let mut pieces = vec![Vec::new(); self.extension.objects.len()];
+        for (mapping, &object) in self.file.mapping.iter().zip(&self.extension.mappings) {
+            let slide = self.extension.slides[object];
+            pieces[object].push(Piece {
+                start: mapping.memory_start.wrapping_sub(slide),
+                end: mapping.memory_limit.wrapping_sub(slide),
+                offset: mapping.file_offset,
+            });
+        }
+        pieces
+    }
+}
+
+/// A name, what the symbol table calls it, and a line.
+type NamedLine = (Arc<str>, Option<Arc<str>>, Option<Line>);
+
+/// What the labels of a sample say.
+struct Labels {
+    task: TaskId,
+    is_system: bool,
+    unnamed: WhyUnnamed,
+}
+
+/// The one with this number, from 1.
+fn nth<T>(list: &[T], number: u64) -> Option<&T> {
+    list.get(usize::try_from(number).ok()?.checked_sub(1)?)
+}

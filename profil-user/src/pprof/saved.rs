@@ -1,0 +1,89 @@
+//! What is in a file of ours: a profile, and what it takes to write it again.
+
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use super::layout::{self, Piece};
+use crate::{
+    profile::{ObjectId, Profile},
+    session::Taken,
+    symbolize::{Names, Symbolizer, open_offline},
+    target::ObjectFile,
+};
+
+/// What a file holds beside the profile.
+#[derive(Clone, Debug, Default)]
+pub struct Record {
+    /// What addresses are called.
+    pub names: Names,
+    /// When the profile was begun, in nanoseconds since 1970.
+    pub(super) began_ns: i64,
+    /// The parts of each object.
+    pub(super) pieces: Vec<Vec<Piece>>,
+}
+
+impl Record {
+    /// What is known of a profile that was just taken, and of its addresses.
+    pub fn of(taken: &Taken, symbolizer: &Symbolizer) -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let began = now
+            .unwrap_or_default()
+            .saturating_sub(taken.profile.elapsed);
+        let file = |index: usize| taken.files.get(index)?.as_deref();
+        Self::with_files(
+            &taken.profile,
+            file,
+            symbolizer.names(),
+            began.as_nanos() as i64,
+        )
+    }
+
+    pub(super) fn with_files<'a>(
+        profile: &Profile,
+        file: impl Fn(usize) -> Option<&'a ObjectFile>,
+        names: Names,
+        began_ns: i64,
+    ) -> Self {
+        let pieces = (0..profile.objects.len())
+            .map(|index| layout::pieces(profile, ObjectId::new(index), file(index)))
+            .collect();
+        Self {
+            names,
+            began_ns,
+            pieces,
+        }
+    }
+}
+
+/// A profile that was saved.
+#[derive(Clone, Debug)]
+pub struct Saved {
+    /// The profile.
+    pub profile: Profile,
+    /// What belongs to it.
+    pub record: Record,
+    /// Files that can give names to addresses, in the order of the objects.
+    pub(crate) files: Vec<Option<Arc<ObjectFile>>>,
+}
+
+impl Saved {
+    pub(super) fn new(profile: Profile, record: Record) -> Self {
+        Self {
+            files: vec![None; profile.objects.len()],
+            profile,
+            record,
+        }
+    }
+
+    /// Opens the files of the objects, if they still are of the same build; those that have gone are
+    /// looked for in `debug_dirs`, by build id.
+    pub fn open_files(&mut self, debug_dirs: &[PathBuf]) {
+        let objects = self.profile.objects.iter();
+        self.files = objects
+            .map(|object| open_offline(object, debug_dirs))
+            .collect();
+    }
+}

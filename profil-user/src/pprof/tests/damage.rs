@@ -1,0 +1,157 @@
+//! Bytes that somebody has changed.
+
+use std::io::Write as _;
+
+use flate2::{Compression, write::GzEncoder};
+use prost::Message as _;
+
+use super::{
+    super::{PprofError, read::unpack, schema, seal, wire, write::file_of},
+    *,
+};
+
+fn error(bytes: &[u8]) -> PprofError {
+    match read(bytes) {
+        Err(error) => error,
+        Ok(file) => panic!("it was read: {file:?}"),
+    }
+}
+
+#[test]
+fn a_small_file_does_not_become_a_large_one() {
+    const MOST: usize = 1 << 20;
+    let packed = |length| {
+        let mut out = GzEncoder::new(Vec::new(), Compression::fast());
+        out.write_all(&vec![0; length]).expect("memory");
+        out.finish().expect("memory")
+    };
+    assert!(unpack(&packed(MOST), MOST as u64).is_ok());
+    let bomb = packed(MOST + 1);
+    assert!(bomb.len() < MOST / 100);
+    assert_eq!(unpack(&bomb, MOST as u64), Err(PprofError::TooLarge));
+    // Empty samples, of two bytes each.
+    let many = [0x12, 0].repeat(wire::MOST_PARTS + 1);
+    assert_eq!(error(&many), PprofError::TooManyParts);
+}
+
+#[test]
+fn what_is_no_profile_is_named() {
+    assert_eq!(error(b""), PprofError::NoValues);
+    assert_eq!(error(b"gmon\x01\0\0\0"), PprofError::Bytes);
+    assert_eq!(error(b"\x7fELF\x02\x01\x01\0"), PprofError::Bytes);
+    assert!(matches!(error(b"\x1f\x8b\x08"), PprofError::Packed(_)));
+    let (profile, record) = small();
+    let packed = bytes(&profile, &record, Packing::Gzip);
+    for length in 2..packed.len() {
+        let error = error(&packed[..length]).to_string();
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+}
+
+#[test]
+fn numbers_that_lead_nowhere_are_refused() {
+    let refused = |change: &dyn Fn(&mut schema::Profile)| {
+        let (profile, record) = small();
+        let mut file = file_of(&profile, &record);
+        assert!(seal::take(&mut file));
+        change(&mut file);
+        seal::put(&mut file);
+        match error(&file.encode_to_vec()) {
+            PprofError::Damaged(what) => what,
+            other => panic!("{other:?}"),
+        }
+    };
+    let text = |text: &'static str| {
+        move |file: &mut schema::Profile| {
+            file.comment.insert(0, file.string_table.len() as i64);
+            file.string_table.push(text.as_bytes().to_vec());
+        }
+    };
+    for (change, what) in [
+        (
+            &(|file: &mut schema::Profile| file.sample[0].location_id[0] = 99) as &dyn Fn(&mut _),
+            "location number 99",
+        ),
+        (
+            &|file: &mut schema::Profile| file.sample[0].location_id.clear(),
+            "callers",
+        ),
+        (
+            &|file: &mut schema::Profile| file.sample[0].value[0] = i64::MAX,
+            "more ticks",
+        ),
+        (
+            &|file: &mut schema::Profile| file.sample[0].label[0].key = -1,
+            "text number -1",
+        ),
+        (
+            &|file: &mut schema::Profile| file.location[0].mapping_id = 0,
+            "mapping number 0",
+        ),
+        (
+            &|file: &mut schema::Profile| file.location[0].line[0].function_id = 9,
+            "function number 9",
+        ),
+        (
+            &|file: &mut schema::Profile| file.function[0].name = 1 << 40,
+            "text number",
+        ),
+        (
+            &|file: &mut schema::Profile| file.mapping.truncate(1),
+            "missing",
+        ),
+        (
+            &|file: &mut schema::Profile| file.comment.clear(),
+            "#process",
+        ),
+        (&text("#mappings 7"), "#mappings 7"),
+        (&text("#note coarsened 9 2"), "coarsened"),
+        (&text("#outcome 99999999999999999999 binned"), "#outcome"),
+        (&text("#text 0 2000 1000 2"), "#text"),
+        (&text("#buffer modern 0 8 1 0 4 4:1"), "#buffer"),
+        (&text("#rate 1 0"), "#rate"),
+        (&text("#whatever"), "#whatever"),
+    ] {
+        let said = refused(change);
+        assert!(said.contains(what), "{said:?}, and not {what:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Damage anywhere is an error or another profile, also if somebody has put a true seal on it.
+    #[test]
+    fn damage_is_survived(
+        (profile, record) in arbitrary::file(),
+        flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        cut in prop::option::of(any::<prop::sample::Index>()),
+        resealed in any::<bool>(),
+    ) {
+        let mut file = file_of(&profile, &record);
+        if resealed {
+            seal::take(&mut file);
+        }
+        let mut bytes = file.encode_to_vec();
+        for (at, value) in flips {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len() + 1));
+        }
+        if resealed && let Ok(mut file) = schema::Profile::decode(&bytes[..]) {
+            seal::put(&mut file);
+            bytes = file.encode_to_vec();
+        }
+        match read(&bytes) {
+            Ok(PprofFile::Saved(saved)) => {
+                report(&saved);
+            }
+            Ok(PprofFile::Other(other)) => {
+                other.total();
+            }
+            Err(error) => prop_assert_eq!(error.to_string().lines().count(), 1),
+        }
+    }
+}
