@@ -3,6 +3,7 @@
 mod clock;
 mod errors;
 mod report;
+mod saved;
 mod targets;
 mod usage;
 

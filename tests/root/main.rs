@@ -23,6 +23,7 @@ mod outputs;
 mod privileges;
 mod regions;
 mod symbols;
+mod saved;
 mod system_time;
 mod targets;
 mod terminal;

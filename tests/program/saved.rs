@@ -1,0 +1,127 @@
+//! `profil-bpf report` on files of record, and on what only looks like one.
+
+use std::fs;
+
+use profil_tests::{Finished, Profiler, Report, places, recorded::Recorded};
+
+use crate::run;
+
+/// A profile of ours, with two objects that overlap, inlined functions and generated code.
+const SMALL: &[u8] = include_bytes!("../../profil-user/src/pprof/tests/small.pb");
+
+#[track_caller]
+fn report(name: &str, bytes: &[u8], arguments: &[&str]) -> Finished {
+    let dir = places::public_dir();
+    fs::write(dir.path().join(name), bytes).expect("a file");
+    let profiler = Profiler::new().args(["report", name]).args(arguments);
+    profiler.in_dir(dir.path()).run()
+}
+
+#[track_caller]
+fn rows(arguments: &[&str]) -> Vec<(String, String, u64)> {
+    let finished = report("small.pb", SMALL, arguments);
+    finished.assert_code(0);
+    assert!(finished.stderr.is_empty(), "{}", finished.stderr);
+    let rows = Report::of(&finished.stdout).rows.into_iter();
+    rows.map(|row| (row.function, row.object, row.ticks))
+        .collect()
+}
+
+#[track_caller]
+fn assert_rows(arguments: &[&str], expected: &[(&str, &str, u64)]) {
+    let rows = rows(arguments);
+    let rows: Vec<_> = rows
+        .iter()
+        .map(|(function, object, ticks)| (&**function, &**object, *ticks))
+        .collect();
+    assert_eq!(rows, expected);
+}
+
+#[test]
+fn all_that_is_in_it_is_shown() {
+    let others = [
+        ("g", "libg.so", 3),
+        ("libg.so+0x1800 (no symbol here)", "libg.so", 2),
+        ("0x7f000000 (generated code)", "[anonymous]", 1),
+    ];
+    assert_rows(&[], &[&[("f(int)", "prog", 10)], &others[..]].concat());
+    let inlined = [("f(int)", "prog", 6), ("inner", "prog", 4)];
+    assert_rows(&["--inline"], &[&inlined, &others[..]].concat());
+    let finished = report("small.pb", SMALL, &[]);
+    finished.assert_code(0);
+    for text in [
+        "command prog (pid 7)",
+        "at 997 Hz",
+        "in 1.50 s",
+        "note: the clock followed CPUs",
+    ] {
+        assert!(
+            finished.stdout.contains(text),
+            "{text}:\n{}",
+            finished.stdout
+        );
+    }
+}
+
+/// Anybody may change a file, but then it is not ours any more: what it says of itself may be wrong.
+#[test]
+fn a_file_that_was_changed_is_read_as_another_tools() {
+    // A second length of time, which takes the place of the first.
+    let changed = [SMALL, &[0x50, 1]].concat();
+    let finished = report("changed.pb", &changed, &[]);
+    finished.assert_code(0);
+    let report = Recorded::of(&finished.stdout);
+    assert_eq!(report.ticks(), 16);
+    assert_eq!(report.row("f(int)").ticks, 6);
+    assert_eq!(report.row("inner").ticks, 4);
+    assert_eq!(report.row("g").object, "libg.so");
+    assert!(
+        report
+            .notes
+            .iter()
+            .any(|note| note.starts_with("balance: "))
+    );
+    assert!(report.notes.iter().all(|note| !note.starts_with('#')));
+}
+
+#[test]
+fn damage_is_named() {
+    for (name, bytes) in [
+        ("cut.pb", &SMALL[..SMALL.len() / 2]),
+        ("short.pb.gz", &[0x1f, 0x8b, 8]),
+        ("empty.pb.gz", &[]),
+        ("other.pb", b"gmon\x01\0\0\0"),
+    ] {
+        let finished = report(name, bytes, &[]);
+        finished
+            .assert_code(1)
+            .assert_clear_error()
+            .assert_says(name);
+    }
+    run(["report", "no/such/file.pb.gz"])
+        .assert_code(1)
+        .assert_clear_error()
+        .assert_says("no/such/file.pb.gz");
+    run(["report", "/"]).assert_code(2).assert_clear_error();
+}
+
+#[test]
+fn what_does_not_go_together_is_said() {
+    let refused = |arguments: &[&str], what: &str| {
+        run([&["report"], arguments].concat())
+            .assert_code(2)
+            .assert_clear_error()
+            .assert_says(what);
+    };
+    refused(&["a.pb.gz", "--exe", "/proc/self/exe"], "--exe");
+    refused(&["a.pb.gz", "b.pb.gz"], "at a time");
+    refused(&["a.pb", "gmon.out"], "at a time");
+    refused(
+        &["gmon.out", "--exe", "/proc/self/exe", "--lines"],
+        "by function",
+    );
+    // The beginning of a file tells, whatever its name.
+    report("profile", &[0x1f, 0x8b, 8], &[])
+        .assert_code(1)
+        .assert_says("unpacked");
+}
