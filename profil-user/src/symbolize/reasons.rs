@@ -8,7 +8,8 @@ impl WhyUnnamed {
     const fn next(self) -> Option<Self> {
         Some(match self {
             Self::NoSymbols => Self::NoSuchSymbol,
-            Self::NoSuchSymbol => Self::FileUnreadable,
+            Self::NoSuchSymbol => Self::Linkage,
+            Self::Linkage => Self::FileUnreadable,
             Self::FileUnreadable => Self::FileChanged,
             Self::FileChanged => Self::TablesUnreadable,
             Self::TablesUnreadable => Self::NotLookedUp,
@@ -43,7 +44,7 @@ mod tests {
 
     #[test]
     fn every_reason_is_read_as_it_is_written() {
-        assert_eq!(WhyUnnamed::all().count(), 16);
+        assert_eq!(WhyUnnamed::all().count(), 17);
         for reason in WhyUnnamed::all() {
             assert_eq!(WhyUnnamed::displayed_as(&reason.to_string()), Some(reason));
         }
