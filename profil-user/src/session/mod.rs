@@ -5,6 +5,7 @@ mod attach;
 mod follow;
 mod meter;
 mod snapshot;
+mod start;
 mod ticks;
 mod watched;
 
