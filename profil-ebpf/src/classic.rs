@@ -4,6 +4,7 @@ use aya_ebpf::programs::PerfEventContext;
 use profil_common::{Cell, Dialect, Mode, Outcome, Tally, find_cell};
 
 use crate::{
+    filter::Owner,
     maps::{BINS, REGIONS},
     record::{self, Tick},
     settings,
@@ -14,12 +15,25 @@ use crate::{
 /// A function of its own, so that the compiler does not mix it with the way that most sessions
 /// go: there the verifier drops the call and all that lies behind it.
 #[inline(never)]
-pub fn count(ctx: &PerfEventContext, tally: &Tally, tick: Tick) -> Outcome {
+pub fn count(
+    ctx: &PerfEventContext,
+    tally: &Tally,
+    owner: u64,
+    pc: u64,
+    mode: Mode,
+) -> Outcome {
+    // As many as there are registers for: what is passed in memory the verifier knows less of, and
+    // walks ways apart that are one.
+    let tick = Tick {
+        owner: Owner::from_number(owner),
+        pc,
+        mode,
+    };
     let Some(dialect) = Dialect::from_number(settings::dialect()) else {
         return Outcome::OutOfRange;
     };
     // They are never drawn anew, so that the first is always the first.
-    let count = record::region_table().count;
+    let count = record::region_count();
     match find_cell(dialect, tick.place(), count, |index| REGIONS.get(index)) {
         Ok(cell) => match dialect.stops_at() {
             Some(limit) => count_up_to(limit, cell, tick.mode),

@@ -17,6 +17,23 @@ pub struct Owner {
     pub task: u32,
 }
 
+impl Owner {
+    /// Both numbers as one.
+    #[inline(always)]
+    pub fn to_number(self) -> u64 {
+        u64::from(self.tgid) << 32 | u64::from(self.task)
+    }
+
+    /// The inverse of [`Owner::to_number`].
+    #[inline(always)]
+    pub fn from_number(number: u64) -> Self {
+        Self {
+            tgid: (number >> 32) as u32,
+            task: number as u32,
+        }
+    }
+}
+
 /// Returns whom the clock interrupted, or why its tick is not ours.
 #[inline(always)]
 pub fn wanted() -> Result<Owner, Outcome> {

@@ -47,7 +47,7 @@ impl Tick {
 pub fn count(ctx: &PerfEventContext, tally: &Tally, tick: Tick) -> Outcome {
     // The verifier knows the answer and drops one of the ways.
     if settings::dialect() != Dialect::Modern as u32 {
-        return classic::count(ctx, tally, tick);
+        return classic::count(ctx, tally, tick.owner.to_number(), tick.pc, tick.mode);
     }
     let table = region_table();
     let found = find_region(tick.place(), table.count, |index| {
@@ -66,6 +66,15 @@ pub fn region_table() -> RegionTable {
         // SAFETY: the pointer came from a map lookup and is not null; it is aligned to eight bytes.
         Some(table) => RegionTable::from_number(unsafe { table.cast::<u64>().read_volatile() }),
         None => RegionTable::default(),
+    }
+}
+
+/// How many regions there are, where they are never drawn anew.
+#[inline(always)]
+pub fn region_count() -> u32 {
+    match REGION_TABLE.get(0) {
+        Some(table) => table.count,
+        None => 0,
     }
 }
 

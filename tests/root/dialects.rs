@@ -79,7 +79,7 @@ impl Kernel {
             .unwrap_or_else(|error| panic!("{dialect:?}: {error}"));
         let info = program.info().expect("it is loaded");
         if let Some(processed) = info.verified_instruction_count() {
-            assert!(processed < 250_000, "{dialect:?}: {processed}");
+            assert!(processed < 200_000, "{dialect:?}: {processed}");
         }
         Self { object, bins }
     }

@@ -221,7 +221,9 @@ fn a_command_from_its_first_instruction_with_its_children() {
     let burnt: f64 = burnt.expect("its last word").parse().expect("a number");
     let report = Report::of(&finished.stderr);
     report.assert_conserved();
-    assert!(report.share_of("spin_briefly") > 0.8, "{:?}", report.rows);
+    // To start a program is much work in an emulator.
+    let least = if machine::is_emulated() { 0.4 } else { 0.8 };
+    assert!(report.share_of("spin_briefly") > least, "{:?}", report.rows);
     let due = burnt * f64::from(RATE) / 1e9;
     let seen = report.balance.due as f64;
     assert_ratio("due of all children", seen, due, 0.15 + machine::slack());
@@ -273,7 +275,8 @@ fn a_storm_of_processes_is_named_to_the_last_tick() {
     let seen = report.ticks() as f64;
     assert_ratio("ticks of the storm", seen, due, 0.15 + machine::slack());
     let spun = report.ticks_of("spin_briefly") as f64 / seen;
-    assert!(spun > 0.8, "{spun}: {:?}", report.rows);
+    let least = if machine::is_emulated() { 0.5 } else { 0.8 };
+    assert!(spun > least, "{spun}: {:?}", report.rows);
     for report in [&report, &everybody] {
         let lost =
             report.outcome("lost: strays table full") + report.outcome("lost: strays table busy");

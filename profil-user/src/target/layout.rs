@@ -234,11 +234,14 @@ impl Layout {
         today: &[Mapping],
     ) -> Vec<(usize, ObjectId)> {
         self.retire(tgid, |home| {
-            // Those of today are in the order of addresses: only the last that starts no higher can
-            // show it.
-            let place = today.partition_point(|mapping| mapping.start <= home.start);
-            let there = place.checked_sub(1).map(|place| &today[place]);
-            !there.is_some_and(|mapping| mapping.shows(home))
+            // Those of today are in the order of addresses. A loader may map a whole file as text, and
+            // then lay its data over a part of it, of which nobody is told.
+            let first = today.partition_point(|mapping| mapping.end <= home.start);
+            let mut there = today[first..]
+                .iter()
+                .take_while(|mapping| mapping.start < home.end)
+                .peekable();
+            there.peek().is_none() || !there.all(|mapping| mapping.agrees(home))
         })
     }
 

@@ -68,6 +68,19 @@ impl FileMapping {
 }
 
 impl Mapping {
+    /// Whether this mapping shows at every address that both have what `other` did.
+    pub(crate) fn agrees(&self, other: &Self) -> bool {
+        match (&self.backing, &other.backing) {
+            (Backing::File(file), Backing::File(before)) => {
+                let start_of_file =
+                    |mapping: &Self, file: &FileMapping| mapping.start.wrapping_sub(file.offset);
+                file.is_same_file(before)
+                    && start_of_file(self, file) == start_of_file(other, before)
+            }
+            (backing, before) => backing == before,
+        }
+    }
+
     /// Whether this mapping shows all that `other` did, at the same addresses.
     pub(crate) fn shows(&self, other: &Self) -> bool {
         if self.start > other.start || self.end < other.end {
@@ -279,6 +292,21 @@ mod tests {
             b"2000-3000 r-xp 00000000 00:00 0 ",
         ] {
             assert!(!mapping(other).shows(&before));
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_mapping_agrees_with_it() {
+        let mapping = |line: &[u8]| parse_line(line).unwrap();
+        let whole = mapping(b"2000-9000 r-xp 00001000 fe:00 12 /a");
+        for (part, agrees) in [
+            (&b"2000-3000 r-xp 00001000 fe:00 12 /a"[..], true),
+            (b"3000-4000 r-xp 00002000 fe:00 12 /a", true),
+            (b"3000-4000 r-xp 00001000 fe:00 12 /a", false),
+            (b"3000-4000 r-xp 00002000 fe:00 13 /a", false),
+            (b"3000-4000 r-xp 00000000 00:00 0 ", false),
+        ] {
+            assert_eq!(mapping(part).agrees(&whole), agrees);
         }
     }
 

@@ -71,6 +71,25 @@ fn a_mapping_that_has_gone_is_retired_once() {
 }
 
 #[test]
+fn what_has_shrunk_has_not_gone() {
+    let whole = [vdso(0x1000, 0x3000)];
+    let mut objects = Objects::default();
+    let mut layout = Layout::plan(TGID, &whole, None, 1 << 20, &mut objects).unwrap();
+    assert!(
+        layout
+            .retire_missing(TGID, &[vdso(0x1000, 0x1000)])
+            .is_empty()
+    );
+    assert!(
+        layout
+            .retire_missing(TGID, &[vdso(0x3000, 0x1000)])
+            .is_empty()
+    );
+    let beside = [vdso(0, 0x1000), vdso(0x4000, 0x1000)];
+    assert_eq!(layout.retire_missing(TGID, &beside).len(), 1);
+}
+
+#[test]
 fn one_bin_a_region_is_the_least() {
     assert_eq!(widths_within(&[0x1000, 0x1000], BYTES_PER_BIN), None);
     assert_eq!(
