@@ -67,6 +67,7 @@ fn row_of_line(session: &Session, mark: &str) -> String {
 fn inlined_functions_count_for_themselves() {
     let _machine = claim_machine!();
     let session = profile(Workload::Inline, &["--inline"]);
+    assert!(!session.finished.stderr.contains("debug information"));
     assert_inlined(&session, ["mix", "whirl"]);
     // Unless nobody asked.
     profile(Workload::Inline, &[]).assert_shares();
@@ -110,13 +111,8 @@ fn generated_code_has_the_name_that_the_process_gives() {
     let _machine = claim_machine!();
     let mut target = Target::start_with(Workload::Jit, &["--perf-map"]);
     let _map = PerfMap::of(&target);
-    let profiler = Profiler::on(target.pid(), RATE).arg("--per-process");
+    let profiler = Profiler::on(target.pid(), RATE);
     let session = session::take(&mut target, profiler, RATE, TIME);
-    // Both its numbers are said.
-    let (head, _) = &session.report.tasks[0];
-    let outer = format!("pid {} (", target.pid());
-    assert!(head.starts_with(&outer), "{head}");
-    assert!(head.contains(", 1 in its own PID namespace"), "{head}");
     session
         .assert_share_of("jit", session.report.ticks_of(MADE))
         .assert_share_of("spin_alpha", session.report.ticks_of("spin_alpha"));
@@ -159,8 +155,13 @@ fn in_a_container() {
         .arg(&program)
         .arg("--perf-map");
     let mut target = Target::start_below(command, program);
-    let profiler = Profiler::on(target.pid(), RATE);
+    let profiler = Profiler::on(target.pid(), RATE).arg("--per-process");
     let session = session::take(&mut target, profiler, RATE, TIME);
+    // Both its numbers are said.
+    let (head, _) = &session.report.tasks[0];
+    let outer = format!("pid {} (", target.pid());
+    assert!(head.starts_with(&outer), "{head}");
+    assert!(head.contains(", 1 in its own PID namespace"), "{head}");
     session
         .assert_share_of("jit", session.report.ticks_of(MADE))
         .assert_share_of("spin_alpha", session.report.ticks_of("spin_alpha"));
@@ -171,7 +172,8 @@ fn in_a_container() {
 #[test]
 fn a_debug_file_that_is_not_found() {
     let _machine = claim_machine!();
-    let session = profile(Workload::DebugBuildId, &[]);
+    let session = profile(Workload::DebugBuildId, &["--inline"]);
+    session.finished.assert_says("without debug information");
     let report = &session.report;
     let stripped = ticks_ending(&session, "(stripped)");
     assert!(stripped > report.ticks() * 9 / 10, "{:#?}", report.rows);

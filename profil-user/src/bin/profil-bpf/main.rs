@@ -4,6 +4,7 @@ mod args;
 mod clock;
 mod doctor;
 mod live;
+mod named;
 mod outline;
 mod report;
 mod run;

@@ -13,14 +13,14 @@ use profil_user::{
     Profile, Session, Taken, Target,
     export::{Output, text},
     launch::{Launched, exit_code},
-    pprof::Record,
-    symbolize::{Function, Grouping, Symbolizer, functions, rows, rows_by_task},
+    symbolize::{Function, Grouping, Symbolizer},
 };
 use tokio::{runtime::Runtime, sync::oneshot};
 
 use crate::{
     args::{Names, Plan, Whom},
     live::LiveView,
+    named::Named,
     outline,
     signals::{Signals, Switches},
     talk,
@@ -77,6 +77,9 @@ pub(crate) fn run(mut plan: Plan) -> anyhow::Result<Option<u8>> {
     } else {
         Stream::Stdout
     };
+    if let Some(text) = named.shortcoming(&taken) {
+        talk::note(&text);
+    }
     write_all(outputs, &taken.profile, &named, to, signals)?;
     match command {
         None => Ok(None),
@@ -129,42 +132,6 @@ fn take(
         view.end();
     }
     Ok(result?)
-}
-
-/// The profile by function, which some formats are made of, and by what a person asked for.
-struct Named {
-    functions: Vec<Function>,
-    /// If it is something else.
-    rows: Option<Vec<Function>>,
-    /// What a file of record has of names.
-    record: Record,
-}
-
-impl Named {
-    fn of(taken: &Taken, symbolizer: &Symbolizer, grouping: Grouping) -> Self {
-        let others = grouping != Grouping::Function;
-        Self {
-            functions: functions(taken, symbolizer),
-            rows: if taken.profile.tasks.is_empty() {
-                others.then(|| rows(taken, symbolizer, grouping))
-            } else {
-                Some(rows_by_task(taken, symbolizer, grouping))
-            },
-            record: Record::of(taken, symbolizer),
-        }
-    }
-
-    fn rows(&self) -> &[Function] {
-        self.rows.as_ref().unwrap_or(&self.functions)
-    }
-
-    fn for_output(&self, output: &Output) -> &[Function] {
-        if output.takes_rows() {
-            self.rows()
-        } else {
-            &self.functions
-        }
-    }
 }
 
 /// Looks up names, on a thread of its own: they can take long, or even bring the thread down,

@@ -1,0 +1,71 @@
+//! A profile with names: by function, and as a person asked for it.
+
+use profil_user::{
+    Count, Taken,
+    export::Output,
+    pprof::Record,
+    symbolize::{Function, Grouping, Symbolizer, functions, rows, rows_by_task},
+};
+
+/// The profile by function, which some formats are made of, and by what a person asked for.
+pub(crate) struct Named {
+    functions: Vec<Function>,
+    /// If it is something else.
+    rows: Option<Vec<Function>>,
+    /// What a file of record has of names.
+    pub(crate) record: Record,
+    /// Ticks of which somebody asked for more than a function, and nobody knows it.
+    without_source: u64,
+}
+
+/// Ticks at addresses of which neither line nor inlined functions are known.
+fn ticks_without_source(taken: &Taken, symbolizer: &Symbolizer) -> u64 {
+    let counts = taken.profile.counts.iter();
+    let unknown =
+        counts.filter(|count| symbolizer.source_of(count.object, count.address).is_none());
+    unknown.map(Count::ticks).sum()
+}
+
+impl Named {
+    pub(crate) fn of(taken: &Taken, symbolizer: &Symbolizer, grouping: Grouping) -> Self {
+        let others = grouping != Grouping::Function;
+        Self {
+            functions: functions(taken, symbolizer),
+            without_source: if others {
+                ticks_without_source(taken, symbolizer)
+            } else {
+                0
+            },
+            rows: if taken.profile.tasks.is_empty() {
+                others.then(|| rows(taken, symbolizer, grouping))
+            } else {
+                Some(rows_by_task(taken, symbolizer, grouping))
+            },
+            record: Record::of(taken, symbolizer),
+        }
+    }
+
+    /// One line, if what was asked for is not known of much of the profile.
+    pub(crate) fn shortcoming(&self, taken: &Taken) -> Option<String> {
+        let ticks = taken.profile.ticks();
+        let share = 100.0 * self.without_source as f64 / ticks.max(1) as f64;
+        (share >= 10.0).then(|| {
+            format!(
+                "{share:.0} % of the ticks are in code without debug information, where neither lines \
+                 nor inlined functions are known; --debug-dir names the place of debug files"
+            )
+        })
+    }
+
+    pub(crate) fn rows(&self) -> &[Function] {
+        self.rows.as_ref().unwrap_or(&self.functions)
+    }
+
+    pub(crate) fn for_output(&self, output: &Output) -> &[Function] {
+        if output.takes_rows() {
+            self.rows()
+        } else {
+            &self.functions
+        }
+    }
+}
