@@ -19,6 +19,7 @@ mod gmon;
 mod hunt;
 mod memory;
 mod mutate;
+mod pprof;
 mod region;
 
 use std::{env, fs, process::ExitCode, time::Duration};
@@ -38,7 +39,7 @@ struct Target {
     run: fn(&[u8]) -> Vec<u64>,
 }
 
-const TARGETS: &[Target] = &[gmon::TARGET, region::TARGET, formula::TARGET];
+const TARGETS: &[Target] = &[gmon::TARGET, pprof::TARGET, region::TARGET, formula::TARGET];
 
 const USAGE: &str = "usage: profil-fuzz TARGET [SECONDS] [SEED], or profil-fuzz TARGET FILE";
 

@@ -14,7 +14,7 @@ const BUILD: [&str; 4] = ["build", "--locked", "--package", "profil-fuzz"];
 const PROFIL_FUZZ: &str = "profil-fuzz";
 
 /// Everything that is fuzzed.
-const TARGETS: [&str; 3] = ["gmon", "region", "formula"];
+const TARGETS: [&str; 4] = ["gmon", "pprof", "region", "formula"];
 
 /// Hunts for `seconds` in every target.
 ///

@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 
+use super::schema::Mapping;
 use crate::{
     profile::{Object, ObjectId, ObjectKind, Profile},
     symbolize::{Name, Names},
@@ -184,4 +185,10 @@ fn in_bins(object: &Object, address: u64) -> bool {
         .text
         .get(after)
         .is_some_and(|text| text.start <= address)
+}
+
+/// Whether a mapping holds an address. One that reaches the end of the address space holds the last, too.
+pub(super) fn holds(mapping: &Mapping, address: u64) -> bool {
+    let limit = mapping.memory_limit;
+    mapping.memory_start <= address && (address < limit || limit == u64::MAX)
 }

@@ -39,6 +39,8 @@ mod write;
 pub use other::Other;
 pub use read::{MOST_BYTES, PprofError, PprofFile, is_packed, read};
 pub use saved::{Record, Saved};
+#[doc(hidden)]
+pub use seal::sealed_anew;
 pub use write::{Packing, write};
 
 /// Texts that are written and looked for.

@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
     fn of(file: &'a schema::Profile) -> Result<Self, PprofError> {
         let texts = Texts::of(file);
         let comments = texts.all(&file.comment)?.into_iter().map(AsRef::as_ref);
-        let extension = Extension::read(comments.take_while(|line: &&str| line.starts_with('#')))?;
+        let extension = Extension::read(comments.filter(|line: &&str| line.starts_with('#')))?;
         if extension.mappings.len() != file.mapping.len()
             || extension.starts.len() != file.function.len()
         {
@@ -254,8 +254,12 @@ impl<'a> Reader<'a> {
 
     /// The object and link-time address of a location.
     fn place(&self, location: &Location) -> Result<(ObjectId, u64), PprofError> {
-        match nth(&self.extension.mappings, location.mapping_id) {
-            Some(&object) => {
+        let mapping = nth(&self.file.mapping, location.mapping_id);
+        match (mapping, nth(&self.extension.mappings, location.mapping_id)) {
+            (Some(mapping), _) if !layout::holds(mapping, location.address) => {
+                damaged("an address outside of its mapping")
+            }
+            (_, Some(&object)) => {
                 let slide = self.extension.slides[object];
                 let written = location.address.wrapping_sub(slide);
                 let address = if self.odd.contains(&location.id) {
@@ -265,7 +269,7 @@ impl<'a> Reader<'a> {
                 };
                 Ok((ObjectId::new(object), address))
             }
-            None => damaged(format!(
+            _ => damaged(format!(
                 "there is no mapping number {}",
                 location.mapping_id
             )),

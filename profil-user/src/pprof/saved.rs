@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// What a file holds beside the profile.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Record {
     /// What addresses are called.
     pub names: Names,

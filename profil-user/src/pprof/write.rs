@@ -225,10 +225,7 @@ impl<'a> Writer<'a> {
     /// The mapping of an object that holds an address, which is moved already.
     fn mapping_of(&self, object: ObjectId, address: u64) -> u64 {
         let of_object = self.by_object.get(&object.index());
-        let holds = |&&index: &&usize| {
-            let mapping = &self.file.mapping[index];
-            (mapping.memory_start..mapping.memory_limit).contains(&address)
-        };
+        let holds = |&&index: &&usize| layout::holds(&self.file.mapping[index], address);
         let index = of_object.and_then(|indices| indices.iter().find(holds));
         index.map_or(0, |&index| self.file.mapping[index].id)
     }

@@ -89,6 +89,10 @@ fn numbers_that_lead_nowhere_are_refused() {
             "mapping number 0",
         ),
         (
+            &|file: &mut schema::Profile| file.location[0].address += 0x1000,
+            "outside of its mapping",
+        ),
+        (
             &|file: &mut schema::Profile| file.location[0].line[0].function_id = 9,
             "function number 9",
         ),
