@@ -194,7 +194,7 @@ impl<'a> Reader<'a> {
             began_ns: self.file.time_nanos,
             pieces: self.pieces(),
         };
-        Ok(Saved::new(self.profile(by_task), record))
+        Ok(Saved::with(self.profile(by_task), record))
     }
 
     fn profile(self, by_task: BTreeMap<(TaskId, ObjectId, u64), Ticks>) -> Profile {

@@ -70,12 +70,25 @@ pub struct Saved {
 }
 
 impl Saved {
-    pub(super) fn new(profile: Profile, record: Record) -> Self {
+    /// A profile without names, and without files until they are opened.
+    pub fn new(profile: Profile) -> Self {
+        let record = Record::with_files(&profile, |_| None, Names::default(), 0);
+        Self::with(profile, record)
+    }
+
+    pub(super) fn with(profile: Profile, record: Record) -> Self {
         Self {
             files: vec![None; profile.objects.len()],
             profile,
             record,
         }
+    }
+
+    /// Keeps what a symbolizer has looked up, and where in the files that are open the objects are.
+    pub fn keep_names(&mut self, symbolizer: &Symbolizer) {
+        let file = |index: usize| self.files.get(index)?.as_deref();
+        let (names, began_ns) = (symbolizer.names(), self.record.began_ns);
+        self.record = Record::with_files(&self.profile, file, names, began_ns);
     }
 
     /// Opens the files of the objects, if they still are of the same build; those that have gone are

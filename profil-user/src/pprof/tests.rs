@@ -202,7 +202,7 @@ proptest! {
         prop_assert_eq!(&again.record.names, &record.names);
         prop_assert_eq!(&again.record.pieces, &record.pieces);
         prop_assert_eq!(again.record.began_ns, record.began_ns);
-        let before = Saved::new(profile, record);
+        let before = Saved::with(profile, record);
         prop_assert_eq!(report(&again), report(&before));
         let (first, second) = (
             bytes(&before.profile, &before.record, Packing::Plain),

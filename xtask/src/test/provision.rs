@@ -12,7 +12,7 @@ struct Program {
     required: bool,
 }
 
-const PROGRAMS: [Program; 5] = [
+const PROGRAMS: [Program; 6] = [
     Program {
         name: "cc",
         packages: &["gcc", "libc6-dev"],
@@ -31,6 +31,12 @@ const PROGRAMS: [Program; 5] = [
     Program {
         name: "setpriv",
         packages: &["util-linux"],
+        required: true,
+    },
+    // `go tool pprof`, which reads files of record.
+    Program {
+        name: "go",
+        packages: &["golang-go"],
         required: true,
     },
     // A second opinion on a profile.
