@@ -92,8 +92,13 @@ pub(super) fn slides(profile: &Profile, names: &Names, pieces: &[Vec<Piece>]) ->
     let mut free = FREE;
     for index in main.into_iter().chain(others) {
         let pieces = pieces.get(index).map_or(&[][..], |pieces| pieces);
+        // A function can begin before the first part that is mapped here.
+        let functions = claims[index]
+            .iter()
+            .map(|claim| claim.0.saturating_mul(PAGE));
+        let starts = pieces.iter().map(|piece| piece.start);
         let (Some(start), Some(end)) = (
-            pieces.iter().map(|piece| piece.start).min(),
+            starts.chain(functions).min(),
             pieces.iter().map(|piece| piece.end).max(),
         ) else {
             continue;

@@ -192,7 +192,7 @@ fn what_another_tool_has_changed_is_not_ours_any_more() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Nothing is lost, and the report is the same text.
     #[test]

@@ -1,6 +1,6 @@
 //! Profiles of all kinds.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use profil_common::{Classic, Dialect, Outcome, Tally};
 
@@ -309,14 +309,13 @@ fn counts(ticks: Ticks, apart: bool) -> (Vec<Count>, Vec<(TaskId, Count)>) {
     (summed.collect(), by_task)
 }
 
-/// A name for each address. What a symbol starts at is called alike, as in a symbol table.
+/// A name for each address, of a function that begins before it.
 fn named(profile: &Profile, pool: Vec<Named>) -> Names {
     let mut names = Names::default();
-    let mut used = BTreeSet::new();
-    for (count, (name, source)) in profile.counts.iter().zip(pool) {
+    for (count, (mut name, source)) in profile.counts.iter().zip(pool) {
         let key = (count.object, count.address);
-        if let Name::Function { start, .. } = &name {
-            used.insert((count.object, *start));
+        if let Name::Function { start, .. } = &mut name {
+            *start = count.address.saturating_sub(*start);
         }
         names.names.insert(key, name);
         if let Some(source) = source {

@@ -122,7 +122,7 @@ fn numbers_that_lead_nowhere_are_refused() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Damage anywhere is an error or another profile, also if somebody has put a true seal on it.
     #[test]
