@@ -11,14 +11,14 @@
 //!   address has no name.
 //! - **Locations** have one address each and no callers. Addresses are link-time addresses, the same
 //!   wherever and whenever the program is started; an object that would be taken for another one is
-//!   moved as a whole ([`layout`]). In a bin, the address is its second one, by which tools find the
+//!   moved as a whole (`layout.rs`). In a bin, the address is its second one, by which tools find the
 //!   instruction. **Mappings** are moved alike, and are what the kernel would make of an object that
 //!   it loads there; so the usual way from an address to the file, `address - memory_start +
 //!   file_offset`, leads to the right byte.
 //! - **Functions** have the demangled name, and what the symbol table calls it as system name. Lines
 //!   and inlined functions are there if they were looked up.
 //! - **Comments** are first our own, for which the format has no field, each beginning with `#`
-//!   ([`extension`]); then notes and the balance for people, which are not read again; and the last one
+//!   (`extension.rs`); then notes and the balance for people, which are not read again; and the last one
 //!   is the seal, `#profil-bpf VERSION CRC`. The CRC (that of zlib) is that of the file without the
 //!   seal, uncompressed. A file that another tool has changed has no true seal any more, and is
 //!   read as one of that tool's.
