@@ -53,6 +53,13 @@ fn seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
+/// A file with one histogram, of two bytes of text a bin.
+pub(crate) fn one_of(class: ElfClass, low: u64, bins: &[u16]) -> Vec<u8> {
+    let mut file = b"gmon\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0".to_vec();
+    file.extend(histogram(class, (low, low + 2 * bins.len() as u64), bins));
+    file
+}
+
 fn words(class: ElfClass, numbers: &[u64]) -> Vec<u8> {
     let bytes = match class {
         ElfClass::Elf32 => 4,

@@ -14,12 +14,14 @@
     reason = "a command line program talks to its user"
 )]
 
+mod elf;
 mod formula;
 mod gmon;
 mod hunt;
 mod memory;
 mod mutate;
 mod pprof;
+mod process;
 mod region;
 
 use std::{env, fs, process::ExitCode, time::Duration};
@@ -39,7 +41,16 @@ struct Target {
     run: fn(&[u8]) -> Vec<u64>,
 }
 
-const TARGETS: &[Target] = &[gmon::TARGET, pprof::TARGET, region::TARGET, formula::TARGET];
+const TARGETS: &[Target] = &[
+    gmon::TARGET,
+    pprof::TARGET,
+    region::TARGET,
+    formula::TARGET,
+    elf::TARGET,
+    process::MAPPINGS,
+    process::PERF_MAP,
+    process::RECORDS,
+];
 
 const USAGE: &str = "usage: profil-fuzz TARGET [SECONDS] [SEED], or profil-fuzz TARGET FILE";
 

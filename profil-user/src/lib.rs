@@ -48,6 +48,8 @@ mod error;
 #[cfg(feature = "session")]
 pub mod export;
 pub mod handle;
+#[cfg(feature = "fuzz")]
+pub mod hostile;
 #[cfg(feature = "cli")]
 pub mod hz;
 #[cfg(feature = "session")]

@@ -14,7 +14,16 @@ const BUILD: [&str; 4] = ["build", "--locked", "--package", "profil-fuzz"];
 const PROFIL_FUZZ: &str = "profil-fuzz";
 
 /// Everything that is fuzzed.
-const TARGETS: [&str; 4] = ["gmon", "pprof", "region", "formula"];
+const TARGETS: [&str; 8] = [
+    "gmon",
+    "pprof",
+    "region",
+    "formula",
+    "elf",
+    "mappings",
+    "perf-map",
+    "records",
+];
 
 /// Hunts for `seconds` in every target.
 ///

@@ -31,6 +31,8 @@ pub(crate) use object::{KernelHalf, LoadPlan, PROGRAM};
 pub(crate) use pid_namespace::PidNamespace;
 pub use probe::{Missing, missing_capabilities};
 pub(crate) use probe::{max_sample_rate, paranoid};
+#[cfg(feature = "fuzz")]
+pub(crate) use sideband::next as next_record;
 #[cfg(feature = "session")]
 pub(crate) use sideband::{Event, Mapped, MappedFile, Record, SideBand};
 pub(crate) use strays::{Strays, wait_for_ticks_under_way};

@@ -44,7 +44,7 @@ use crate::{
 };
 use image::{Image, Places};
 use lines::Lines;
-use perf_map::PerfMap;
+pub(crate) use perf_map::PerfMap;
 use symbols::Symbols;
 use texts::Texts;
 

@@ -67,6 +67,12 @@ impl PerfMap {
         place.read()
     }
 
+    /// What the text of a map says; `None` if it is too much.
+    pub(crate) fn parse(text: Vec<u8>) -> Option<Self> {
+        let entries = Entries::parse(text)?;
+        Some(Self { entries })
+    }
+
     /// The name of the code at an address of the process, and where that code begins. What was made
     /// last counts.
     pub(crate) fn name_of(&self, address: u64) -> Option<(&str, u64)> {
@@ -130,8 +136,7 @@ impl MapPlace {
             // It may grow meanwhile: what is appended is not needed.
             .and_then(|file| file.take(MAX_BYTES).read_to_end(&mut text))
             .map_err(|_| MapRefused::Unreadable)?;
-        let entries = Entries::parse(text).ok_or(MapRefused::TooLarge)?;
-        Ok(Some(PerfMap { entries }))
+        PerfMap::parse(text).map(Some).ok_or(MapRefused::TooLarge)
     }
 }
 

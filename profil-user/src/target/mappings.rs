@@ -121,10 +121,12 @@ pub(crate) fn read(tgid: u32) -> io::Result<Vec<Mapping>> {
 fn read_file(path: &str) -> io::Result<Vec<Mapping>> {
     // Bytes, because a path is not always UTF-8.
     let text = fs::read(path)?;
-    Ok(text
-        .split(|&byte| byte == b'\n')
-        .filter_map(parse_line)
-        .collect())
+    Ok(parse(&text).collect())
+}
+
+/// The executable mappings in such a text.
+pub(crate) fn parse(text: &[u8]) -> impl Iterator<Item = Mapping> {
+    text.split(|&byte| byte == b'\n').filter_map(parse_line)
 }
 
 /// Parses one line; `None` if it does not describe executable memory that user code runs in.

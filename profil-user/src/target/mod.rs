@@ -49,6 +49,8 @@ pub use layout_error::LayoutError;
 pub(crate) use ledger::{Known, Ledger};
 #[cfg(feature = "session")]
 pub(crate) use machine::busy_ns;
+#[cfg(feature = "fuzz")]
+pub(crate) use mappings::parse as parse_mappings;
 pub(crate) use mappings::{Backing, FileId, FileMapping, Mapping, read as read_mappings};
 pub(crate) use object_file::{MAX_SECTIONS, ObjectFile};
 pub(crate) use objects::Objects;

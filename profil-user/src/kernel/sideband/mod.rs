@@ -16,7 +16,7 @@ use rustix::event::epoll;
 use tokio::io::{Interest, unix::AsyncFd};
 
 use super::cpus;
-pub(crate) use record::{Event, Mapped, MappedFile, Record};
+pub(crate) use record::{Event, Mapped, MappedFile, Record, next};
 use ring::{Refusal, Ring};
 
 /// The rings of all CPUs. Dropping it ends the kernel's work for it.
@@ -203,8 +203,8 @@ impl SideBand {
         self.bytes.clear();
         self.rings[index].take(&mut self.bytes);
         let mut rest = &self.bytes[..];
-        while let Some(bytes) = record::split_first(&mut rest) {
-            match record::parse(bytes) {
+        while let Some(record) = next(&mut rest) {
+            match record {
                 Ok(None) => {}
                 Ok(Some(record)) => {
                     if let Event::Lost { records } = record.event {

@@ -82,7 +82,13 @@ pub(crate) enum MappedFile {
 
 /// A record that is not as the kernel writes them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Malformed;
+pub(crate) struct Malformed;
+
+/// Takes the first record off `bytes`, and says what it says. `None` if they do not start with a whole
+/// one.
+pub(crate) fn next(bytes: &mut &[u8]) -> Option<Result<Option<Record>, Malformed>> {
+    split_first(bytes).map(parse)
+}
 
 /// Takes the first record off `bytes`. `None` if they do not start with a whole one.
 pub(super) fn split_first<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
