@@ -126,6 +126,8 @@ pub struct Symbolizer {
     images: HashMap<ObjectId, Result<Image, WhyUnnamed>>,
     /// What processes say of their generated code, once they were asked.
     perf_maps: HashMap<u32, Result<Option<PerfMap>, MapRefused>>,
+    /// How much more they may say: any number of processes can each have one.
+    map_bytes_left: u64,
 }
 
 impl Default for Symbolizer {
@@ -151,6 +153,7 @@ impl Symbolizer {
             sources: HashMap::new(),
             images: HashMap::new(),
             perf_maps: HashMap::new(),
+            map_bytes_left: perf_map::MAX_BYTES_OF_ALL,
         }
     }
 
@@ -242,8 +245,13 @@ impl Symbolizer {
 
     /// The name of generated code, by the map that its process writes.
     fn generated(&mut self, ticks: &Ticks<'_>, tgid: u32, address: u64) -> Name {
-        let maps = &mut self.perf_maps;
-        let map = maps.entry(tgid).or_insert_with(|| ticks.perf_map(tgid));
+        let left = &mut self.map_bytes_left;
+        let map = self.perf_maps.entry(tgid).or_insert_with(|| {
+            let map = ticks.perf_map(tgid, *left);
+            let bytes = map.as_ref().ok().and_then(Option::as_ref);
+            *left = left.saturating_sub(bytes.map_or(0, PerfMap::bytes));
+            map
+        });
         let found = match map {
             Err(why) => return Name::Unnamed(WhyUnnamed::MapRefused(*why)),
             Ok(map) => map.as_ref().and_then(|map| {

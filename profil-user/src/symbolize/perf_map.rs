@@ -35,6 +35,8 @@ pub enum MapRefused {
     NotRegular,
     /// It is larger than any compiler makes it.
     TooLarge,
+    /// Those of other processes have taken all memory that there is for maps.
+    TooMany,
     /// It cannot be read.
     Unreadable,
 }
@@ -45,6 +47,7 @@ impl fmt::Display for MapRefused {
             Self::NotOwned => "its perf map is of another user",
             Self::NotRegular => "its perf map is no regular file",
             Self::TooLarge => "its perf map is too large",
+            Self::TooMany => "there are too many perf maps",
             Self::Unreadable => "its perf map cannot be read",
         })
     }
@@ -53,18 +56,27 @@ impl fmt::Display for MapRefused {
 /// Larger maps are not read: all of it is held in memory.
 const MAX_BYTES: u64 = 64 << 20;
 
+/// What the maps of all processes may have together.
+pub(super) const MAX_BYTES_OF_ALL: u64 = 4 * MAX_BYTES;
+
 impl PerfMap {
     /// Reads the map of a process, as the process sees it: in its root, under its number in its own
-    /// PID namespace. `None` if there is none, or the process has gone.
+    /// PID namespace, if it has no more than so many bytes. `None` if there is none, or the process has
+    /// gone.
     ///
     /// # Errors
     ///
     /// If there is one that should not be believed.
-    pub(crate) fn open(tgid: u32) -> Result<Option<Self>, MapRefused> {
+    pub(crate) fn open(tgid: u32, most: u64) -> Result<Option<Self>, MapRefused> {
         let Some(place) = MapPlace::of(tgid) else {
             return Ok(None);
         };
-        place.read()
+        place.read(most)
+    }
+
+    /// Bytes of its text.
+    pub(super) const fn bytes(&self) -> u64 {
+        self.entries.bytes() as u64
     }
 
     /// What the text of a map says; `None` if it is too much.
@@ -101,12 +113,12 @@ impl MapPlace {
         Some(Self { root, number, user })
     }
 
-    /// Reads the map, if there is one.
+    /// Reads the map, if there is one and it has no more than so many bytes.
     ///
     /// # Errors
     ///
     /// If it should not be believed.
-    pub(crate) fn read(&self) -> Result<Option<PerfMap>, MapRefused> {
+    pub(crate) fn read(&self, most: u64) -> Result<Option<PerfMap>, MapRefused> {
         let name = format!("tmp/perf-{}.map", self.number);
         // Links on the way lead to where they lead the process; the last part must be no link.
         let handle = match rustix::fs::openat2(
@@ -130,11 +142,14 @@ impl MapPlace {
         if metadata.len() > MAX_BYTES {
             return Err(MapRefused::TooLarge);
         }
+        if metadata.len() > most {
+            return Err(MapRefused::TooMany);
+        }
         let same = format!("/proc/self/fd/{}", handle.as_raw_fd());
         let mut text = Vec::new();
         File::open(same)
             // It may grow meanwhile: what is appended is not needed.
-            .and_then(|file| file.take(MAX_BYTES).read_to_end(&mut text))
+            .and_then(|file| file.take(MAX_BYTES.min(most)).read_to_end(&mut text))
             .map_err(|_| MapRefused::Unreadable)?;
         PerfMap::parse(text).map(Some).ok_or(MapRefused::TooLarge)
     }

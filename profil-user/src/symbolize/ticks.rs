@@ -35,10 +35,10 @@ impl<'a> Ticks<'a> {
         self.subject.is_some()
     }
 
-    /// What a process says of the code that it generated, if it says anything.
-    pub(super) fn perf_map(&self, tgid: u32) -> Result<Option<PerfMap>, MapRefused> {
+    /// What a process says of the code that it generated, if it says anything, in so many bytes.
+    pub(super) fn perf_map(&self, tgid: u32, most: u64) -> Result<Option<PerfMap>, MapRefused> {
         match self.subject {
-            Some(_) => PerfMap::open(tgid),
+            Some(_) => PerfMap::open(tgid, most),
             None => Ok(None),
         }
     }

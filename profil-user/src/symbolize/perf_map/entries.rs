@@ -52,6 +52,11 @@ impl Entries {
         })
     }
 
+    /// Bytes of the text.
+    pub(super) const fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
     /// The name at an address, and where the code of that name begins.
     pub(super) fn find(&self, address: u64) -> Option<(&str, u64)> {
         let next = self.cuts.partition_point(|&(start, _)| start <= address);

@@ -36,16 +36,16 @@ impl Root {
     }
 
     fn refused(&self) -> Option<MapRefused> {
-        self.place.read().err()
+        self.place.read(MAX_BYTES).err()
     }
 }
 
 #[test]
 fn a_map_of_the_processs_user_is_believed() {
     let root = Root::new();
-    assert!(matches!(root.place.read(), Ok(None)));
+    assert!(matches!(root.place.read(MAX_BYTES), Ok(None)));
     fs::write(root.map(), "1000 10 name\n").unwrap();
-    let map = root.place.read().unwrap().unwrap();
+    let map = root.place.read(MAX_BYTES).unwrap().unwrap();
     assert_eq!(map.name_of(0x100f), Some(("name", 0x1000)));
     assert_eq!(map.name_of(0x1010), None);
 }
@@ -92,9 +92,9 @@ fn links_on_the_way_stay_in_the_root() {
     fs::remove_dir(&tmp).unwrap();
     fs::create_dir(root.dir.path().join("other")).unwrap();
     symlink("/other", &tmp).unwrap();
-    assert!(matches!(root.place.read(), Ok(None)));
+    assert!(matches!(root.place.read(MAX_BYTES), Ok(None)));
     fs::write(root.dir.path().join("other/perf-7.map"), "1000 10 name\n").unwrap();
-    assert!(root.place.read().unwrap().is_some());
+    assert!(root.place.read(MAX_BYTES).unwrap().is_some());
 }
 
 #[test]
@@ -105,6 +105,16 @@ fn one_that_is_too_large_is_not_read() {
         .unwrap();
     file.set_len(MAX_BYTES + 1).unwrap();
     assert_eq!(root.refused(), Some(MapRefused::TooLarge));
+}
+
+/// A file with holes has any size for nothing, and any number of processes may have one.
+#[test]
+fn what_all_maps_say_is_bounded() {
+    let root = Root::new();
+    fs::write(root.map(), "1000 10 name\n").unwrap();
+    let map = root.place.read(13).unwrap().unwrap();
+    assert_eq!(map.bytes(), 13);
+    assert_eq!(root.place.read(12).err(), Some(MapRefused::TooMany));
 }
 
 #[test]
@@ -144,5 +154,5 @@ fn a_name_that_is_no_text_hides_no_map() {
 
 #[test]
 fn a_process_that_has_gone_has_none() {
-    assert!(matches!(PerfMap::open(u32::MAX), Ok(None)));
+    assert!(matches!(PerfMap::open(u32::MAX, MAX_BYTES), Ok(None)));
 }
