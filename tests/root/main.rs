@@ -11,6 +11,7 @@ mod endings;
 mod gmon;
 mod ground_truth;
 mod high_rate;
+mod hostile;
 mod jitter;
 mod kernel;
 mod kernel_text;
