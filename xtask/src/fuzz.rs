@@ -15,14 +15,7 @@ const PROFIL_FUZZ: &str = "profil-fuzz";
 
 /// Everything that is fuzzed.
 const TARGETS: [&str; 8] = [
-    "gmon",
-    "pprof",
-    "region",
-    "formula",
-    "elf",
-    "mappings",
-    "perf-map",
-    "records",
+    "gmon", "pprof", "region", "formula", "elf", "mappings", "perf-map", "records",
 ];
 
 /// Hunts for `seconds` in every target.

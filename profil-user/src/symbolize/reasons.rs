@@ -19,7 +19,8 @@ impl WhyUnnamed {
             Self::Generated => Self::MapRefused(MapRefused::NotOwned),
             Self::MapRefused(MapRefused::NotOwned) => Self::MapRefused(MapRefused::NotRegular),
             Self::MapRefused(MapRefused::NotRegular) => Self::MapRefused(MapRefused::TooLarge),
-            Self::MapRefused(MapRefused::TooLarge) => Self::MapRefused(MapRefused::Unreadable),
+            Self::MapRefused(MapRefused::TooLarge) => Self::MapRefused(MapRefused::TooMany),
+            Self::MapRefused(MapRefused::TooMany) => Self::MapRefused(MapRefused::Unreadable),
             Self::MapRefused(MapRefused::Unreadable) => Self::Nowhere(Unresolved::ProcessEnded),
             Self::Nowhere(Unresolved::ProcessEnded) => Self::Nowhere(Unresolved::Unmapped),
             Self::Nowhere(Unresolved::Unmapped) => Self::Nowhere(Unresolved::Refused),
@@ -44,7 +45,7 @@ mod tests {
 
     #[test]
     fn every_reason_is_read_as_it_is_written() {
-        assert_eq!(WhyUnnamed::all().count(), 17);
+        assert_eq!(WhyUnnamed::all().count(), 18);
         for reason in WhyUnnamed::all() {
             assert_eq!(WhyUnnamed::displayed_as(&reason.to_string()), Some(reason));
         }
