@@ -170,6 +170,15 @@ impl Group {
         };
         let flags = rustix::mount::MountFlags::empty();
         rustix::mount::mount("none", mount.path(), kind, flags, data).expect("cgroups are there");
+        // Where nobody ever asked for a controller (no systemd), not even perf's, which needs not be
+        // asked for, is there.
+        let control = mount.path().join("cgroup.subtree_control");
+        if fs::read_to_string(&control).is_ok_and(|asked| asked.trim().is_empty()) {
+            let there = fs::read_to_string(mount.path().join("cgroup.controllers"));
+            let there = there.expect("a root has it");
+            let first = there.split_whitespace().next().expect("some controller");
+            fs::write(&control, format!("+{first}")).expect("root may");
+        }
         let path = mount.path().join(name);
         fs::create_dir(&path).expect("root may");
         Self { mount, path }
