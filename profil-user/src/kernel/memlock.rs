@@ -2,9 +2,9 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What a stray takes in a preallocated hash map, roughly: its key, its counter, and the links
-/// of the table (`struct htab_elem`, `kernel/bpf/hashtab.c`).
-pub(super) const BYTES_PER_STRAY: u64 = 16 + 8 + 48;
+/// What a stray takes in a preallocated hash map, roughly: its key, its counter and times, and the
+/// links of the table (`struct htab_elem`, `kernel/bpf/hashtab.c`).
+pub(super) const BYTES_PER_STRAY: u64 = 16 + 24 + 48;
 
 /// Raises the limit as far as we may. Later kernels do not look at it, so that is harmless there.
 pub(super) fn raise() {

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     drain::Drain,
     error::StartError,
-    kernel::{Follows, LoadPlan, PidNamespace, SideBand, WarmUp},
+    kernel::{Follows, LoadError, LoadPlan, PidNamespace, SideBand, WarmUp},
     options::{ClockScope, Options, Split, Target},
     preflight::{check_privileges, check_rate},
     profile::{Note, Subject},
@@ -112,7 +112,7 @@ impl Session {
 
         let mut notes = Vec::new();
         // Before anything is looked at: what changes after the look is written down.
-        let side_band = match SideBand::open() {
+        let mut side_band = match SideBand::open() {
             Ok(side_band) => Some(side_band),
             Err(error) => {
                 notes.push(Note::NoSideBand {
@@ -183,11 +183,22 @@ impl Session {
         };
         let subject = found.subject(&options.target);
         let cgroup = found.cgroup.take().map(Cgroup::into_dir);
+        let mut started = start_clock(options, &plan, &tgids, cgroup.as_ref());
+        // Before Linux 5.11 its rings count against the limit of locked memory, as maps do; and maps
+        // come first.
+        if let Err(StartError::Load(LoadError::Memlock { .. } | LoadError::Lacks(_))) = &started
+            && side_band.take().is_some()
+        {
+            started = start_clock(options, &plan, &tgids, cgroup.as_ref());
+            notes.push(Note::NoSideBand {
+                reason: "its memory is more than RLIMIT_MEMLOCK allows".to_owned(),
+            });
+        }
         let Started {
             mut kernel,
             clock,
             picks,
-        } = start_clock(options, &plan, &tgids, cgroup)?;
+        } = started?;
         if clock.follows() == Follows::Cpus
             && options.clock == ClockScope::Task
             && !options.target.is_whole_machine()

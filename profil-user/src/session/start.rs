@@ -6,7 +6,7 @@ use profil_common::Settings;
 
 use crate::{
     error::StartError,
-    kernel::{Beat, Clock, KernelHalf, LoadPlan, Whom},
+    kernel::{Beat, Clock, ClockError, KernelHalf, LoadPlan, Whom},
     options::{ClockScope, Options, Target, Tgid},
     target,
 };
@@ -28,7 +28,7 @@ pub(super) fn start_clock(
     options: &Options,
     plan: &LoadPlan<'_>,
     tgids: &[u32],
-    cgroup: Option<OwnedFd>,
+    cgroup: Option<&OwnedFd>,
 ) -> Result<Started, StartError> {
     const TRIES: usize = 50;
 
@@ -108,7 +108,7 @@ fn start_cpu_clock(
     options: &Options,
     plan: &LoadPlan<'_>,
     tgids: &[u32],
-    cgroup: Option<OwnedFd>,
+    cgroup: Option<&OwnedFd>,
 ) -> Result<Started, StartError> {
     let only = match tgids {
         [tgid] => *tgid,
@@ -119,6 +119,8 @@ fn start_cpu_clock(
         ..plan.settings
     };
     let kernel = KernelHalf::load(&LoadPlan { settings, ..*plan })?;
+    let cgroup = cgroup.map(OwnedFd::try_clone).transpose();
+    let cgroup = cgroup.map_err(ClockError::Read)?;
     let clock = Clock::following_cpus(cgroup, beat(options), kernel.program())?;
     Ok(Started {
         kernel,
