@@ -50,9 +50,17 @@ const PROFIL_WORKLOADS: &str = "profil-workloads";
 /// about time alone, of which it takes much, and one wants a second CPU.
 const LEFT_OUT: [&str; 4] = ["terminal::", "high_rate::", "lockstep::", "cpus::"];
 
-/// Modules of the tests of names, for which one kernel is like the other, but not one architecture:
-/// they run where the machine that we run on cannot run them.
-const OF_NAMES: [&str; 3] = ["names::", "symbols::", "saved::"];
+/// Modules of the tests of names and files, for which one kernel is like the other, but not one
+/// architecture: they run where the machine that we run on cannot run them.
+const OF_NAMES_AND_FILES: [&str; 7] = [
+    "gmon::",
+    "hostile::",
+    "names::",
+    "outputs::",
+    "saved::",
+    "symbols::",
+    "translation::",
+];
 
 /// What is not made by a file, and modes that are not the usual ones.
 const DIRECTORIES: [(&str, u32); 5] = [
@@ -133,7 +141,7 @@ fn library_path(arch: Arch, name: &str) -> String {
 fn arguments(arch: Arch, filters: &[String]) -> String {
     let mut lines = "--test-threads=1\n".to_owned();
     let ours = Some(arch) == Arch::of_this_machine() && filters.is_empty();
-    let of_names = OF_NAMES.iter().filter(|_| ours);
+    let of_names = OF_NAMES_AND_FILES.iter().filter(|_| ours);
     for module in LEFT_OUT.iter().chain(of_names) {
         lines += &format!("--skip\n{module}\n");
     }
