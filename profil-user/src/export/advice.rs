@@ -33,6 +33,12 @@ pub(super) fn for_file(
                 "{path}: all {all} ticks; read it with: profil-bpf report {path}, or: go tool pprof -top {path}"
             ));
         }
+        Format::Folded => {
+            return Some(format!(
+                "{path}: all {all} ticks; draw it with: inferno-flamegraph {path} > flame.svg, or: \
+                 flamegraph.pl {path} > flame.svg"
+            ));
+        }
         Format::Symbols => {
             return Some(format!(
                 "{path}: the names in {name}; use it with: gprof -p -S {path} {image} gmon.out"

@@ -19,6 +19,8 @@ pub enum Format {
     Pprof(Packing),
     /// The flat profile as text.
     Text,
+    /// Folded stacks, for flame graphs.
+    Folded,
     /// The counters of explicit regions and nothing else, as `profil(2)` leaves them in memory:
     /// little-endian, as wide as the dialect has them, one region after the other.
     Buffer,
@@ -29,11 +31,13 @@ pub enum Format {
 pub enum FormatError {
     /// The name of a file says nothing.
     #[error(
-        "cannot tell a format from the name {0:?}; known are *.pb.gz, *.pb, gmon.out, *.gmon, *.syms, *.buf, *.txt, DIR/ and -"
+        "cannot tell a format from the name {0:?}; known are *.pb.gz, *.pb, gmon.out, *.gmon, *.syms, *.buf, *.txt, *.folded, DIR/ and -"
     )]
     Name(PathBuf),
     /// There is no such format.
-    #[error("there is no format {0:?}; known are pprof, gmon, gmon-bsd, syms, buffer and text")]
+    #[error(
+        "there is no format {0:?}; known are pprof, gmon, gmon-bsd, syms, buffer, text and folded"
+    )]
     Word(String),
     /// A directory holds gmon files only.
     #[error("a directory takes one gmon or syms file an object, not {0}")]
@@ -52,7 +56,13 @@ impl Format {
             Self::Pprof(_) => "pb.gz",
             Self::Text => "txt",
             Self::Buffer => "buf",
+            Self::Folded => "folded",
         }
+    }
+
+    /// Whether a file of it is of the whole profile, and not of one object.
+    pub(super) const fn is_of_all(self) -> bool {
+        !matches!(self, Self::Gmon(_) | Self::Symbols)
     }
 }
 
@@ -67,6 +77,7 @@ impl std::str::FromStr for Format {
             "pprof" => Ok(Self::Pprof(Packing::Gzip)),
             "text" | "txt" => Ok(Self::Text),
             "buffer" | "buf" => Ok(Self::Buffer),
+            "folded" => Ok(Self::Folded),
             _ => Err(FormatError::Word(word.to_owned())),
         }
     }
@@ -96,9 +107,9 @@ impl Destination {
         }
         if name.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return match format {
-                Some(Format::Text) => Err(FormatError::Directory("text")),
-                Some(Format::Buffer) => Err(FormatError::Directory("buffer")),
-                Some(Format::Pprof(_)) => Err(FormatError::Directory("pprof")),
+                Some(format) if format.is_of_all() => {
+                    Err(FormatError::Directory(format.extension()))
+                }
                 format => Ok(Self::Directory(
                     name.to_owned(),
                     format.unwrap_or(Format::GMON),
@@ -112,6 +123,7 @@ impl Destination {
             (_, "syms") => Some(Format::Symbols),
             (_, "txt") => Some(Format::Text),
             (_, "buf") => Some(Format::Buffer),
+            (_, "folded") => Some(Format::Folded),
             _ => None,
         };
         // Devices and FIFOs have no telling name: text, unless something else is asked for.
@@ -143,10 +155,10 @@ impl Destination {
         *format == Format::Buffer
     }
 
-    /// Whether it is for people, who may have asked for other rows than functions.
+    /// Whether it has the rows that a person asked for, which may be others than functions.
     pub(super) fn takes_rows(&self) -> bool {
         let (Self::Stdout(format) | Self::File(_, format) | Self::Directory(_, format)) = self;
-        *format == Format::Text
+        matches!(format, Format::Text | Format::Folded)
     }
 
     /// Whether it keeps all that is known of names: lines and inlined functions, too.
@@ -182,6 +194,7 @@ mod tests {
         assert_eq!(parse("a.gmon"), file("a.gmon", Format::GMON));
         assert_eq!(parse("a.syms"), file("a.syms", Format::Symbols));
         assert_eq!(parse("a.txt"), file("a.txt", Format::Text));
+        assert_eq!(parse("a.folded"), file("a.folded", Format::Folded));
         assert_eq!(
             parse("a.b.pb.gz"),
             file("a.b.pb.gz", Format::Pprof(Packing::Gzip))

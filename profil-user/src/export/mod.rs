@@ -3,6 +3,7 @@
 mod advice;
 mod destination;
 mod escape;
+pub mod folded;
 pub mod gmon;
 pub mod other;
 mod output;
@@ -11,7 +12,11 @@ mod replace;
 pub mod syms;
 mod table;
 pub mod text;
+mod whose;
 
 pub use destination::{Destination, Format, FormatError};
 pub use escape::printable;
 pub use output::{Output, OutputError};
+
+#[cfg(test)]
+mod tests;

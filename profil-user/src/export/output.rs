@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 use super::{
     advice,
     destination::{Destination, Format},
-    gmon,
+    folded, gmon,
     replace::{Target, without_path},
     syms, text,
 };
@@ -81,7 +81,7 @@ impl Output {
         matches!(self.destination, Destination::Stdout(_))
     }
 
-    /// Whether it is for people, who may have asked for other rows than functions.
+    /// Whether it has the rows that a person asked for, which may be others than functions.
     pub fn takes_rows(&self) -> bool {
         self.destination.takes_rows()
     }
@@ -114,9 +114,7 @@ impl Output {
             }
             (sink, Destination::Stdout(format) | Destination::File(_, format)) => {
                 let object = match (format, profile.main_object()) {
-                    (Format::Text | Format::Buffer | Format::Pprof(_), object) => {
-                        object.unwrap_or(ObjectId::new(0))
-                    }
+                    (format, object) if format.is_of_all() => object.unwrap_or(ObjectId::new(0)),
                     (_, Some(object)) => object,
                     (_, None) => return Err(OutputError::NoExecutable(path)),
                 };
@@ -142,7 +140,7 @@ impl Output {
     }
 }
 
-/// Writes one object's part of a profile.
+/// Writes one object's part of a profile, or all of it, as the format has it.
 fn write_object(
     profile: &Profile,
     functions: &[Function],
@@ -160,6 +158,7 @@ fn write_object(
         // These are of the whole profile, which has no directory.
         Format::Pprof(_) => Ok(()),
         Format::Text => text::write(profile, functions, text::Layout::default(), &mut out),
+        Format::Folded => folded::write(profile, functions, &mut out),
     }
 }
 
