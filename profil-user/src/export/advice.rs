@@ -6,7 +6,7 @@ use std::path::Path;
 use super::{Format, escape::printable, gmon};
 use crate::profile::{ObjectId, ObjectKind, Profile};
 
-/// About a file with one object. A text speaks for itself.
+/// About a file with one object. Texts, and what programs read, speak for themselves.
 pub(super) fn for_file(
     profile: &Profile,
     object: ObjectId,
@@ -24,7 +24,7 @@ pub(super) fn for_file(
     let path = shell_word(&path.to_string_lossy());
     let image = shell_word(&object_path(profile, object));
     let mut text = match format {
-        Format::Text | Format::Buffer => return None,
+        Format::Text | Format::Buffer | Format::Json => return None,
         Format::Gmon(_) => format!(
             "{path}: {here} of {all} ticks, those in {name}; read it with: gprof -p {image} {path}"
         ),

@@ -21,6 +21,8 @@ pub enum Format {
     Text,
     /// Folded stacks, for flame graphs.
     Folded,
+    /// JSON, for programs.
+    Json,
     /// The counters of explicit regions and nothing else, as `profil(2)` leaves them in memory:
     /// little-endian, as wide as the dialect has them, one region after the other.
     Buffer,
@@ -31,12 +33,12 @@ pub enum Format {
 pub enum FormatError {
     /// The name of a file says nothing.
     #[error(
-        "cannot tell a format from the name {0:?}; known are *.pb.gz, *.pb, gmon.out, *.gmon, *.syms, *.buf, *.txt, *.folded, DIR/ and -"
+        "cannot tell a format from the name {0:?}; known are *.pb.gz, *.pb, gmon.out, *.gmon, *.syms, *.buf, *.txt, *.folded, *.json, DIR/ and -"
     )]
     Name(PathBuf),
     /// There is no such format.
     #[error(
-        "there is no format {0:?}; known are pprof, gmon, gmon-bsd, syms, buffer, text and folded"
+        "there is no format {0:?}; known are pprof, gmon, gmon-bsd, syms, buffer, text, folded and json"
     )]
     Word(String),
     /// A directory holds gmon files only.
@@ -57,6 +59,7 @@ impl Format {
             Self::Text => "txt",
             Self::Buffer => "buf",
             Self::Folded => "folded",
+            Self::Json => "json",
         }
     }
 
@@ -78,6 +81,7 @@ impl std::str::FromStr for Format {
             "text" | "txt" => Ok(Self::Text),
             "buffer" | "buf" => Ok(Self::Buffer),
             "folded" => Ok(Self::Folded),
+            "json" => Ok(Self::Json),
             _ => Err(FormatError::Word(word.to_owned())),
         }
     }
@@ -124,6 +128,7 @@ impl Destination {
             (_, "txt") => Some(Format::Text),
             (_, "buf") => Some(Format::Buffer),
             (_, "folded") => Some(Format::Folded),
+            (_, "json") => Some(Format::Json),
             _ => None,
         };
         // Devices and FIFOs have no telling name: text, unless something else is asked for.
@@ -158,7 +163,7 @@ impl Destination {
     /// Whether it has the rows that a person asked for, which may be others than functions.
     pub(super) fn takes_rows(&self) -> bool {
         let (Self::Stdout(format) | Self::File(_, format) | Self::Directory(_, format)) = self;
-        matches!(format, Format::Text | Format::Folded)
+        matches!(format, Format::Text | Format::Folded | Format::Json)
     }
 
     /// Whether it keeps all that is known of names: lines and inlined functions, too.
@@ -195,6 +200,7 @@ mod tests {
         assert_eq!(parse("a.syms"), file("a.syms", Format::Symbols));
         assert_eq!(parse("a.txt"), file("a.txt", Format::Text));
         assert_eq!(parse("a.folded"), file("a.folded", Format::Folded));
+        assert_eq!(parse("a.json"), file("a.json", Format::Json));
         assert_eq!(
             parse("a.b.pb.gz"),
             file("a.b.pb.gz", Format::Pprof(Packing::Gzip))

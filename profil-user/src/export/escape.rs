@@ -21,7 +21,8 @@ pub fn printable(name: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-fn is_unprintable(character: char) -> bool {
+/// Whether a terminal would obey a character, or it moves or hides text.
+pub(super) fn is_unprintable(character: char) -> bool {
     character.is_control()
         || matches!(
             character,

@@ -5,6 +5,8 @@ mod destination;
 mod escape;
 pub mod folded;
 pub mod gmon;
+pub mod json;
+mod neutral;
 pub mod other;
 mod output;
 pub mod recorded;

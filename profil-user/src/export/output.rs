@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 use super::{
     advice,
     destination::{Destination, Format},
-    folded, gmon,
+    folded, gmon, json,
     replace::{Target, without_path},
     syms, text,
 };
@@ -159,6 +159,7 @@ fn write_object(
         Format::Pprof(_) => Ok(()),
         Format::Text => text::write(profile, functions, text::Layout::default(), &mut out),
         Format::Folded => folded::write(profile, functions, &mut out),
+        Format::Json => json::write(profile, functions, &mut out),
     }
 }
 

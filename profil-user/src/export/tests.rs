@@ -2,7 +2,9 @@
 //! writer.
 
 mod folded;
+mod json;
 mod sample;
+mod schema;
 
 use std::io;
 
