@@ -23,6 +23,8 @@ pub enum Format {
     Folded,
     /// JSON, for programs.
     Json,
+    /// Comma-separated values, for spreadsheets.
+    Csv,
     /// The counters of explicit regions and nothing else, as `profil(2)` leaves them in memory:
     /// little-endian, as wide as the dialect has them, one region after the other.
     Buffer,
@@ -33,7 +35,7 @@ pub enum Format {
 pub enum FormatError {
     /// The name of a file says nothing.
     #[error(
-        "cannot tell a format from the name {0:?}; known are *.pb.gz, *.pb, gmon.out, *.gmon, *.syms, *.buf, *.txt, *.folded, *.json, DIR/ and -"
+        "cannot tell a format from the name {0:?}; known are *.pb.gz, *.pb, gmon.out, *.gmon, *.syms, *.buf, *.txt, *.folded, *.json, *.csv, DIR/ and -"
     )]
     Name(PathBuf),
     /// There is no such format.
@@ -60,6 +62,7 @@ impl Format {
             Self::Buffer => "buf",
             Self::Folded => "folded",
             Self::Json => "json",
+            Self::Csv => "csv",
         }
     }
 
@@ -82,6 +85,7 @@ impl std::str::FromStr for Format {
             "buffer" | "buf" => Ok(Self::Buffer),
             "folded" => Ok(Self::Folded),
             "json" => Ok(Self::Json),
+            "csv" => Ok(Self::Csv),
             _ => Err(FormatError::Word(word.to_owned())),
         }
     }
@@ -129,6 +133,7 @@ impl Destination {
             (_, "buf") => Some(Format::Buffer),
             (_, "folded") => Some(Format::Folded),
             (_, "json") => Some(Format::Json),
+            (_, "csv") => Some(Format::Csv),
             _ => None,
         };
         // Devices and FIFOs have no telling name: text, unless something else is asked for.
@@ -163,7 +168,10 @@ impl Destination {
     /// Whether it has the rows that a person asked for, which may be others than functions.
     pub(super) fn takes_rows(&self) -> bool {
         let (Self::Stdout(format) | Self::File(_, format) | Self::Directory(_, format)) = self;
-        matches!(format, Format::Text | Format::Folded | Format::Json)
+        matches!(
+            format,
+            Format::Text | Format::Folded | Format::Json | Format::Csv
+        )
     }
 
     /// Whether it keeps all that is known of names: lines and inlined functions, too.
@@ -201,6 +209,7 @@ mod tests {
         assert_eq!(parse("a.txt"), file("a.txt", Format::Text));
         assert_eq!(parse("a.folded"), file("a.folded", Format::Folded));
         assert_eq!(parse("a.json"), file("a.json", Format::Json));
+        assert_eq!(parse("a.csv"), file("a.csv", Format::Csv));
         assert_eq!(
             parse("a.b.pb.gz"),
             file("a.b.pb.gz", Format::Pprof(Packing::Gzip))

@@ -1,6 +1,7 @@
 //! Profile → bytes. Same profile, same bytes.
 
 mod advice;
+pub mod csv;
 mod destination;
 mod escape;
 pub mod folded;

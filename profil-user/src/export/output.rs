@@ -9,7 +9,7 @@ use std::{
 use tempfile::NamedTempFile;
 
 use super::{
-    advice,
+    advice, csv,
     destination::{Destination, Format},
     folded, gmon, json,
     replace::{Target, without_path},
@@ -160,6 +160,7 @@ fn write_object(
         Format::Text => text::write(profile, functions, text::Layout::default(), &mut out),
         Format::Folded => folded::write(profile, functions, &mut out),
         Format::Json => json::write(profile, functions, &mut out),
+        Format::Csv => csv::write(profile, functions, &mut out),
     }
 }
 

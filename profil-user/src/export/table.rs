@@ -163,7 +163,7 @@ fn share_out(name: usize, object: usize, room: Option<usize>) -> (usize, usize) 
     (name.min(room - object), object)
 }
 
-fn percent(part: u64, total: u64) -> f64 {
+pub(super) fn percent(part: u64, total: u64) -> f64 {
     if total == 0 {
         0.0
     } else {

@@ -1,6 +1,7 @@
 //! Every writer of text on one profile, byte by byte, and by a reader that knows the rules and not the
 //! writer.
 
+mod csv;
 mod folded;
 mod json;
 mod sample;
