@@ -39,6 +39,12 @@ pub(super) fn for_file(
                  flamegraph.pl {path} > flame.svg"
             ));
         }
+        Format::Speedscope => {
+            return Some(format!(
+                "{path}: all {all} ticks; look at it with: speedscope {path}, or at \
+                 https://www.speedscope.app"
+            ));
+        }
         Format::Symbols => {
             return Some(format!(
                 "{path}: the names in {name}; use it with: gprof -p -S {path} {image} gmon.out"

@@ -25,6 +25,8 @@ pub enum Format {
     Json,
     /// Comma-separated values, for spreadsheets.
     Csv,
+    /// speedscope's own format.
+    Speedscope,
     /// The counters of explicit regions and nothing else, as `profil(2)` leaves them in memory:
     /// little-endian, as wide as the dialect has them, one region after the other.
     Buffer,
@@ -35,7 +37,7 @@ pub enum Format {
 pub enum FormatError {
     /// The name of a file says nothing.
     #[error(
-        "cannot tell a format from the name {0:?}; known are *.pb.gz, *.pb, gmon.out, *.gmon, *.syms, *.buf, *.txt, *.folded, *.json, *.csv, DIR/ and -"
+        "cannot tell a format from the name {0:?}; known are *.pb.gz, *.pb, gmon.out, *.gmon, *.syms, *.buf, *.txt, *.folded, *.json, *.csv, *.speedscope.json, DIR/ and -"
     )]
     Name(PathBuf),
     /// There is no such format.
@@ -63,6 +65,7 @@ impl Format {
             Self::Folded => "folded",
             Self::Json => "json",
             Self::Csv => "csv",
+            Self::Speedscope => "speedscope.json",
         }
     }
 
@@ -86,6 +89,7 @@ impl std::str::FromStr for Format {
             "folded" => Ok(Self::Folded),
             "json" => Ok(Self::Json),
             "csv" => Ok(Self::Csv),
+            "speedscope" => Ok(Self::Speedscope),
             _ => Err(FormatError::Word(word.to_owned())),
         }
     }
@@ -132,6 +136,7 @@ impl Destination {
             (_, "txt") => Some(Format::Text),
             (_, "buf") => Some(Format::Buffer),
             (_, "folded") => Some(Format::Folded),
+            (name, "json") if name.ends_with(".speedscope.json") => Some(Format::Speedscope),
             (_, "json") => Some(Format::Json),
             (_, "csv") => Some(Format::Csv),
             _ => None,
@@ -170,7 +175,7 @@ impl Destination {
         let (Self::Stdout(format) | Self::File(_, format) | Self::Directory(_, format)) = self;
         matches!(
             format,
-            Format::Text | Format::Folded | Format::Json | Format::Csv
+            Format::Text | Format::Folded | Format::Json | Format::Csv | Format::Speedscope
         )
     }
 
@@ -210,6 +215,10 @@ mod tests {
         assert_eq!(parse("a.folded"), file("a.folded", Format::Folded));
         assert_eq!(parse("a.json"), file("a.json", Format::Json));
         assert_eq!(parse("a.csv"), file("a.csv", Format::Csv));
+        assert_eq!(
+            parse("a.speedscope.json"),
+            file("a.speedscope.json", Format::Speedscope)
+        );
         assert_eq!(
             parse("a.b.pb.gz"),
             file("a.b.pb.gz", Format::Pprof(Packing::Gzip))

@@ -12,6 +12,7 @@ pub mod other;
 mod output;
 pub mod recorded;
 mod replace;
+pub mod speedscope;
 pub mod syms;
 mod table;
 pub mod text;

@@ -13,7 +13,7 @@ use super::{
     destination::{Destination, Format},
     folded, gmon, json,
     replace::{Target, without_path},
-    syms, text,
+    speedscope, syms, text,
 };
 use crate::{
     pprof::{self, Record},
@@ -161,6 +161,7 @@ fn write_object(
         Format::Folded => folded::write(profile, functions, &mut out),
         Format::Json => json::write(profile, functions, &mut out),
         Format::Csv => csv::write(profile, functions, &mut out),
+        Format::Speedscope => speedscope::write(profile, functions, &mut out),
     }
 }
 

@@ -6,6 +6,7 @@ mod folded;
 mod json;
 mod sample;
 mod schema;
+mod speedscope;
 
 use std::io;
 
