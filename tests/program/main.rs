@@ -2,6 +2,7 @@
 
 mod clock;
 mod errors;
+mod formats;
 mod report;
 mod saved;
 mod targets;

@@ -86,6 +86,16 @@ impl Output {
         self.destination.takes_rows()
     }
 
+    /// Whether it is of one program.
+    pub const fn is_of_one_program(&self) -> bool {
+        self.destination.is_of_one_program()
+    }
+
+    /// Whether it takes the buffers of explicit regions.
+    pub fn takes_buffers(&self) -> bool {
+        self.destination.takes_buffers()
+    }
+
     /// Whether it keeps all that is known of names.
     pub fn keeps_names(&self) -> bool {
         self.destination.keeps_names()

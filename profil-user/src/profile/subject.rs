@@ -21,6 +21,16 @@ pub enum Subject {
     Everything,
 }
 
+impl Subject {
+    /// Whether it began as one program, whose executable is known.
+    pub const fn is_of_one_program(&self) -> bool {
+        matches!(
+            self,
+            Self::Processes(_) | Self::Thread(..) | Self::Command(..)
+        )
+    }
+}
+
 /// Names are untrusted: escape the text before display.
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -96,9 +96,10 @@ pub(crate) struct Args {
 /// What else there is to do.
 #[derive(Clone, Debug, Subcommand)]
 enum Verb {
-    /// Print the flat profile of a pprof file, or of gmon.out files: ours, and those of others
+    /// Print the flat profile of a pprof file, or of gmon.out files: ours, and those of others; or write
+    /// it in another format
     #[command(
-        override_usage = "profil-bpf report <FILE.pb.gz>\n       profil-bpf report <GMON-FILE>... --exe <BINARY>"
+        override_usage = "profil-bpf report <FILE.pb.gz> [-o <FILE>]...\n       profil-bpf report <GMON-FILE>... --exe <BINARY>"
     )]
     Report {
         /// The file; or gmon.out files, which are added up
@@ -108,6 +109,15 @@ enum Verb {
         /// The program or shared object that was profiled, for the names in a gmon.out
         #[arg(long, value_name = "BINARY")]
         exe: Option<PathBuf>,
+
+        /// Write a profile of ours to FILE instead, in the format that its name says; repeatable, and
+        /// - is standard output
+        #[arg(short, long, value_name = "FILE")]
+        output: Vec<PathBuf>,
+
+        /// Format of every --output, whatever its name; without one, of standard output
+        #[arg(long, value_name = "FORMAT")]
+        format: Option<Format>,
 
         #[command(flatten)]
         names: NameFlags,
@@ -161,6 +171,7 @@ Examples:
   sudo profil-bpf --pid 4242 -o profiles/        one gmon file for every object
   sudo profil-bpf --pid 4242 -o hot.pb.gz        all of it, for report and go tool pprof
   profil-bpf report hot.pb.gz --debug-dir DIR    its flat profile, later or elsewhere
+  profil-bpf report hot.pb.gz -o hot.json        the same in another format
   profil-bpf report gmon.out --exe BINARY        a flat profile from such a file
   sudo profil-bpf --pid 4242 --offset main --scale 1/2 --dialect glibc -o main.buf
                                                  profil(buf, bufsiz, main, 0x8000) of another process
@@ -207,29 +218,28 @@ impl Args {
             Some(Verb::Report {
                 files,
                 exe,
+                output,
+                format,
                 names,
                 rows,
-            }) => report::Plan::of(files, exe, names.names(rows))
-                .map(Job::Report)
-                .map_err(usage_of_report),
+            }) => {
+                // A format alone is for standard output.
+                let output = match (&output[..], format) {
+                    ([], Some(_)) => vec![PathBuf::from("-")],
+                    _ => output,
+                };
+                let outputs = destinations(&output, format)
+                    .map_err(|error| usage_of_report(ErrorKind::ValueValidation, &error))?;
+                report::Plan::of(files, exe, names.names(rows), outputs)
+                    .map(Job::Report)
+                    .map_err(|error| usage_of_report(ErrorKind::MissingRequiredArgument, error))
+            }
             None => Ok(Job::Profile(Box::new(self.plan()?))),
         }
     }
 
     fn plan(mut self) -> Result<Plan, clap::Error> {
-        let outputs = self
-            .output
-            .iter()
-            .map(|name| Destination::parse(name, self.format))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(usage)?;
-        let to_stdout = outputs
-            .iter()
-            .filter(|output| matches!(output, Destination::Stdout(_)))
-            .count();
-        if to_stdout > 1 {
-            return Err(usage("standard output can be given only once"));
-        }
+        let outputs = destinations(&self.output, self.format).map_err(usage)?;
         let (regions, dialect) = self.regions.asked().map_err(usage)?;
         let wants_buffers = outputs.iter().any(Destination::takes_buffers);
         if wants_buffers && regions.is_empty() {
@@ -273,9 +283,7 @@ impl Args {
         }
         let of_many = matches!(&whom, Whom::Target(target) if !is_of_one_program(target));
         if of_many && outputs.iter().any(Destination::is_of_one_program) {
-            return Err(usage(
-                "a gmon.out or a symbol table is of one program; a directory gets one a program: -o DIR/",
-            ));
+            return Err(usage(OF_ONE_PROGRAM));
         }
         Ok(Plan {
             whom,
@@ -285,6 +293,23 @@ impl Args {
             names: self.names.names(self.rows),
         })
     }
+}
+
+/// Why many programs do not go into one file.
+pub(crate) const OF_ONE_PROGRAM: &str =
+    "a gmon.out or a symbol table is of one program; a directory gets one a program: -o DIR/";
+
+/// Where profiles go, by the names of outputs.
+fn destinations(names: &[PathBuf], format: Option<Format>) -> Result<Vec<Destination>, String> {
+    let outputs = names.iter().map(|name| Destination::parse(name, format));
+    let outputs = outputs
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| error.to_string())?;
+    let is_stdout = |output: &&Destination| matches!(output, Destination::Stdout(_));
+    if outputs.iter().filter(is_stdout).count() > 1 {
+        return Err("standard output can be given only once".to_owned());
+    }
+    Ok(outputs)
 }
 
 fn is_of_one_program(target: &Target) -> bool {
@@ -305,12 +330,12 @@ fn usage(message: impl std::fmt::Display) -> clap::Error {
         .error(ErrorKind::ValueValidation, message)
 }
 
-fn usage_of_report(message: &str) -> clap::Error {
+fn usage_of_report(kind: ErrorKind, message: &str) -> clap::Error {
     let mut command = Args::command();
     // Only then does the verb know its own usage.
     command.build();
     match command.find_subcommand_mut("report") {
-        Some(report) => report.error(ErrorKind::MissingRequiredArgument, message),
+        Some(report) => report.error(kind, message),
         None => usage(message),
     }
 }

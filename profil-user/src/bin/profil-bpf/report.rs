@@ -1,4 +1,4 @@
-//! The flat profile of files that were written earlier.
+//! Files that were written earlier: their flat profile, or the same in another format.
 
 use std::{
     fs::File,
@@ -6,15 +6,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use profil_user::{
     Executable, Recorded,
-    export::{other, printable, recorded, text},
+    export::{Destination, Output, other, printable, recorded, text},
     pprof::{self, Other, PprofFile, Saved},
-    symbolize::{Grouping, functions, rows, rows_by_task},
+    symbolize::{Function, Grouping, Symbolizer, functions, rows, rows_by_task},
 };
 
-use crate::{args::Names, run::layout_of};
+use crate::{
+    args::{Names, OF_ONE_PROGRAM},
+    run::layout_of,
+    talk,
+};
 
 /// Which files, and where their names are.
 #[derive(Debug)]
@@ -26,7 +30,12 @@ pub(crate) enum Plan {
         names: Names,
     },
     /// A pprof file, which knows what it is of.
-    Pprof { file: PathBuf, names: Names },
+    Pprof {
+        file: PathBuf,
+        names: Names,
+        /// Where it goes instead of the report, if anywhere.
+        outputs: Vec<Destination>,
+    },
 }
 
 impl Plan {
@@ -35,6 +44,7 @@ impl Plan {
         files: Vec<PathBuf>,
         executable: Option<PathBuf>,
         names: Names,
+        outputs: Vec<Destination>,
     ) -> Result<Self, &'static str> {
         let is_pprof = files.iter().any(|file| is_pprof(file));
         match (&files[..], executable) {
@@ -42,6 +52,7 @@ impl Plan {
             ([file], None) if is_pprof => Ok(Self::Pprof {
                 file: file.clone(),
                 names,
+                outputs,
             }),
             (_, None) if is_pprof => Err("only one pprof file can be reported at a time"),
             (_, Some(_)) if is_pprof => {
@@ -50,6 +61,9 @@ impl Plan {
             (_, None) => Err(
                 "a gmon.out has addresses only; name the program that was profiled: --exe BINARY",
             ),
+            (_, Some(_)) if !outputs.is_empty() => {
+                Err("only a profile of ours (*.pb.gz) can be written in another format")
+            }
             (_, Some(_)) if names.grouping != Grouping::Function => {
                 Err("a gmon.out is shown by function only")
             }
@@ -82,10 +96,30 @@ pub(crate) fn run(plan: &Plan) -> anyhow::Result<()> {
             executable,
             names,
         } => gmon(files, executable, names),
-        Plan::Pprof { file, names } => match read(file)? {
+        Plan::Pprof {
+            file,
+            names,
+            outputs,
+        } if outputs.is_empty() => match read(file)? {
             PprofFile::Saved(profile) => saved(*profile, names),
             PprofFile::Other(profile) => other(*profile, file, names),
         },
+        Plan::Pprof {
+            file,
+            names,
+            outputs,
+        } => {
+            let outputs = outputs.iter().cloned().map(Output::open);
+            let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
+            match read(file)? {
+                PprofFile::Saved(profile) => convert(*profile, names, outputs),
+                PprofFile::Other(_) => bail!(
+                    "{} was not written by profil-bpf, or was changed since: it can be shown, and not \
+                     written in another format",
+                    printable(&file.to_string_lossy())
+                ),
+            }
+        }
     }
 }
 
@@ -114,12 +148,53 @@ fn saved(mut saved: Saved, names: &Names) -> anyhow::Result<()> {
     saved.open_files(&names.debug_dirs);
     let mut symbolizer = names.symbolizer();
     symbolizer.complete(&saved, &saved.record.names);
-    let rows = if saved.profile.tasks.is_empty() {
-        rows(&saved, &symbolizer, names.grouping)
-    } else {
-        rows_by_task(&saved, &symbolizer, names.grouping)
-    };
+    let rows = rows_of(&saved, &symbolizer, names.grouping);
     print(|layout, out| text::write(&saved.profile, &rows, layout, out))
+}
+
+/// A profile of ours in other formats, as if they had been asked for when it was taken.
+fn convert(mut saved: Saved, names: &Names, outputs: Vec<Output>) -> anyhow::Result<()> {
+    let of_many = !saved.profile.subject.is_of_one_program();
+    if of_many && outputs.iter().any(Output::is_of_one_program) {
+        bail!(OF_ONE_PROGRAM);
+    }
+    if saved.profile.buffers.is_empty() && outputs.iter().any(Output::takes_buffers) {
+        bail!("a buffer is that of a region, and the profile was taken without one");
+    }
+    saved.open_files(&names.debug_dirs);
+    let keeps_names = outputs.iter().any(Output::keeps_names);
+    let mut symbolizer = if keeps_names {
+        names.recorder()
+    } else {
+        names.symbolizer()
+    };
+    symbolizer.complete(&saved, &saved.record.names);
+    if keeps_names {
+        saved.record.names = symbolizer.names();
+    }
+    let functions = functions(&saved, &symbolizer);
+    let rows = rows_of(&saved, &symbolizer, names.grouping);
+    // Files first: standard output can be a pipe that nobody reads.
+    let (to_stdout, files): (Vec<_>, Vec<_>) = outputs.into_iter().partition(Output::is_stdout);
+    for output in files.into_iter().chain(to_stdout) {
+        let of_output = if output.takes_rows() {
+            &rows
+        } else {
+            &functions
+        };
+        if let Some(note) = output.write(&saved.profile, of_output, &saved.record)? {
+            talk::note(&note);
+        }
+    }
+    Ok(())
+}
+
+fn rows_of(saved: &Saved, symbolizer: &Symbolizer, grouping: Grouping) -> Vec<Function> {
+    if saved.profile.tasks.is_empty() {
+        rows(saved, symbolizer, grouping)
+    } else {
+        rows_by_task(saved, symbolizer, grouping)
+    }
 }
 
 fn other(mut profile: Other, path: &Path, names: &Names) -> anyhow::Result<()> {

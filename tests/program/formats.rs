@@ -1,0 +1,136 @@
+//! `profil-bpf report FILE -o …`: saved profiles in every other format.
+
+use std::fs;
+
+use profil_tests::{Finished, Profiler, Report, places};
+use tempfile::TempDir;
+
+use crate::run;
+
+/// A profile of ours of 16 ticks, with functions, an address without a name and generated code.
+const SMALL: &[u8] = include_bytes!("../../profil-user/src/pprof/tests/small.pb");
+
+#[track_caller]
+fn report(bytes: &[u8], arguments: &[&str]) -> (TempDir, Finished) {
+    let dir = places::public_dir();
+    fs::write(dir.path().join("small.pb"), bytes).expect("a file");
+    let profiler = Profiler::new().args(["report", "small.pb"]).args(arguments);
+    let finished = profiler.in_dir(dir.path()).run();
+    (dir, finished)
+}
+
+/// What is written to a file of this name, which is what standard output gets in that format.
+#[track_caller]
+fn written(name: &str, format: &str) -> String {
+    let (dir, finished) = report(SMALL, &["-o", name]);
+    finished.assert_code(0);
+    assert_eq!(finished.stdout, "");
+    let file = fs::read_to_string(dir.path().join(name)).expect("a text");
+    let (_dir, finished) = report(SMALL, &["--format", format]);
+    finished.assert_code(0);
+    assert_eq!(finished.stdout, file);
+    file
+}
+
+#[test]
+fn folded_stacks_add_up() {
+    let folded = written("a.folded", "folded");
+    let counts = folded.lines().filter_map(|line| line.rsplit_once(' '));
+    let total: u64 = counts
+        .map(|(_, ticks)| ticks.parse::<u64>().expect("ticks"))
+        .sum();
+    assert_eq!(total, 16);
+    assert!(folded.contains("prog;prog;f(int) 10\n"), "{folded}");
+}
+
+#[test]
+fn json_is_json() {
+    let json: serde_json::Value = serde_json::from_str(&written("a.json", "json")).expect("JSON");
+    let rows = json["rows"].as_array().expect("rows");
+    let ticks =
+        |row: &serde_json::Value| row["user"].as_u64().unwrap() + row["system"].as_u64().unwrap();
+    assert_eq!(rows.iter().map(ticks).sum::<u64>(), 16);
+    assert_eq!(json["subject"], "command prog (pid 7)");
+}
+
+#[test]
+fn csv_has_a_line_a_row() {
+    let csv = written("a.csv", "csv");
+    assert_eq!(csv.split_terminator("\r\n").count(), 1 + 4);
+    assert!(csv.contains("\"f(int)\""), "{csv}");
+}
+
+#[test]
+fn speedscope_has_nanoseconds() {
+    let text = written("a.speedscope.json", "speedscope");
+    let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(json["profiles"][0]["endValue"], 16 * 1_003_009);
+}
+
+#[test]
+fn text_is_what_is_printed_and_pprof_what_was_read() {
+    let (_dir, printed) = report(SMALL, &[]);
+    assert_eq!(written("a.txt", "text"), printed.stdout);
+    let (dir, finished) = report(SMALL, &["-o", "again.pb", "-o", "a.syms", "-o", "gmon.out"]);
+    finished.assert_code(0);
+    assert_eq!(
+        fs::read(dir.path().join("again.pb")).expect("a file"),
+        SMALL
+    );
+    let gmon = fs::read(dir.path().join("gmon.out")).expect("a file");
+    assert!(gmon.starts_with(b"gmon\x01\0\0\0"));
+    let syms = fs::read_to_string(dir.path().join("a.syms")).expect("a text");
+    assert!(syms.contains("_Z1fi"), "{syms}");
+}
+
+#[test]
+fn rows_are_those_that_are_asked_for() {
+    let (_dir, finished) = report(SMALL, &["--format", "folded", "--inline"]);
+    assert!(
+        finished.stdout.contains("prog;prog;inner 4\n"),
+        "{}",
+        finished.stdout
+    );
+}
+
+#[test]
+fn what_cannot_be_written_is_said() {
+    let (dir, finished) = report(SMALL, &["-o", "a.buf"]);
+    finished
+        .assert_code(1)
+        .assert_clear_error()
+        .assert_says("region");
+    let (_dir, of_others) = report(&[SMALL, &[0x50, 1]].concat(), &["-o", "a.json"]);
+    of_others
+        .assert_code(1)
+        .assert_clear_error()
+        .assert_says("small.pb");
+    let (_dir, finished) = report(SMALL, &["-o", "dir/", "--format", "csv"]);
+    finished
+        .assert_code(2)
+        .assert_clear_error()
+        .assert_says("csv");
+    let (_dir, finished) = report(SMALL, &["-o", "a.xyz"]);
+    finished
+        .assert_code(2)
+        .assert_clear_error()
+        .assert_says("*.speedscope.json");
+    run([
+        "report",
+        "gmon.out",
+        "--exe",
+        "/proc/self/exe",
+        "-o",
+        "a.json",
+    ])
+    .assert_code(2)
+    .assert_says("pb.gz");
+    let names: Vec<_> = fs::read_dir(dir.path()).expect("a directory").collect();
+    assert_eq!(names.len(), 1, "nothing is left behind");
+}
+
+#[test]
+fn a_report_is_read_by_the_reader_of_reports() {
+    let rows = Report::of(&written("a.txt", "text")).rows;
+    assert_eq!(rows.iter().map(|row| row.ticks).sum::<u64>(), 16);
+}
