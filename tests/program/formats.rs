@@ -134,3 +134,30 @@ fn a_report_is_read_by_the_reader_of_reports() {
     let rows = Report::of(&written("a.txt", "text")).rows;
     assert_eq!(rows.iter().map(|row| row.ticks).sum::<u64>(), 16);
 }
+
+#[test]
+fn a_report_is_in_the_manner_that_is_asked_for() {
+    for (style, row) in [
+        ("perf", "    62.50%  prog     prog           [.] f(int)\n"),
+        (
+            "gprof",
+            " 62.50      0.01     0.01                             f(int)\n",
+        ),
+        (
+            "prof",
+            "  62.5    0.01    0.01                      f(int)\n",
+        ),
+    ] {
+        let (dir, finished) = report(SMALL, &["--style", style, "-o", "a.txt"]);
+        finished.assert_code(0);
+        let file = fs::read_to_string(dir.path().join("a.txt")).expect("a text");
+        let (_dir, printed) = report(SMALL, &["--style", style]);
+        printed.assert_code(0);
+        assert_eq!(printed.stdout, file);
+        assert!(file.contains(row), "{file}");
+    }
+    report(SMALL, &["--style", "vtune"])
+        .1
+        .assert_code(2)
+        .assert_clear_error();
+}

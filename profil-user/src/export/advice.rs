@@ -24,7 +24,7 @@ pub(super) fn for_file(
     let path = shell_word(&path.to_string_lossy());
     let image = shell_word(&object_path(profile, object));
     let mut text = match format {
-        Format::Text | Format::Buffer | Format::Json | Format::Csv => return None,
+        Format::Text(_) | Format::Buffer | Format::Json | Format::Csv => return None,
         Format::Gmon(_) => format!(
             "{path}: {here} of {all} ticks, those in {name}; read it with: gprof -p {image} {path}"
         ),

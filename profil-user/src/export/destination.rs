@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::gmon;
+use super::{gmon, style::Style};
 use crate::pprof::Packing;
 
 /// A file format.
@@ -18,7 +18,7 @@ pub enum Format {
     /// pprof's `profile.proto`: the file of record.
     Pprof(Packing),
     /// The flat profile as text.
-    Text,
+    Text(Style),
     /// Folded stacks, for flame graphs.
     Folded,
     /// JSON, for programs.
@@ -54,13 +54,16 @@ impl Format {
     /// What gprof and everything else reads.
     const GMON: Self = Self::Gmon(gmon::Variant::Gnu);
 
+    /// A report in our own manner.
+    const TEXT: Self = Self::Text(Style::Flat);
+
     /// How the names of its files end.
     pub(super) const fn extension(self) -> &'static str {
         match self {
             Self::Gmon(_) => "gmon",
             Self::Symbols => "syms",
             Self::Pprof(_) => "pb.gz",
-            Self::Text => "txt",
+            Self::Text(_) => "txt",
             Self::Buffer => "buf",
             Self::Folded => "folded",
             Self::Json => "json",
@@ -84,7 +87,7 @@ impl std::str::FromStr for Format {
             "gmon-bsd" => Ok(Self::Gmon(gmon::Variant::Bsd)),
             "syms" => Ok(Self::Symbols),
             "pprof" => Ok(Self::Pprof(Packing::Gzip)),
-            "text" | "txt" => Ok(Self::Text),
+            "text" | "txt" => Ok(Self::TEXT),
             "buffer" | "buf" => Ok(Self::Buffer),
             "folded" => Ok(Self::Folded),
             "json" => Ok(Self::Json),
@@ -115,7 +118,7 @@ impl Destination {
     /// If no format can be told.
     pub fn parse(name: &Path, format: Option<Format>) -> Result<Self, FormatError> {
         if name.as_os_str() == "-" {
-            return Ok(Self::Stdout(format.unwrap_or(Format::Text)));
+            return Ok(Self::Stdout(format.unwrap_or(Format::TEXT)));
         }
         if name.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return match format {
@@ -133,7 +136,7 @@ impl Destination {
             (name, "gz") if name.ends_with(".pb.gz") => Some(Format::Pprof(Packing::Gzip)),
             (_, "pb") => Some(Format::Pprof(Packing::Plain)),
             (_, "syms") => Some(Format::Symbols),
-            (_, "txt") => Some(Format::Text),
+            (_, "txt") => Some(Format::TEXT),
             (_, "buf") => Some(Format::Buffer),
             (_, "folded") => Some(Format::Folded),
             (name, "json") if name.ends_with(".speedscope.json") => Some(Format::Speedscope),
@@ -144,7 +147,7 @@ impl Destination {
         // Devices and FIFOs have no telling name: text, unless something else is asked for.
         let special = || {
             let metadata = fs::metadata(name).ok()?;
-            (!metadata.is_file() && !metadata.is_dir()).then_some(Format::Text)
+            (!metadata.is_file() && !metadata.is_dir()).then_some(Format::TEXT)
         };
         let format = format.or_else(by_name).or_else(special);
         match format {
@@ -155,6 +158,16 @@ impl Destination {
 }
 
 impl Destination {
+    /// The same, with reports in this manner.
+    #[must_use]
+    pub fn in_style(mut self, style: Style) -> Self {
+        let (Self::Stdout(format) | Self::File(_, format) | Self::Directory(_, format)) = &mut self;
+        if let Format::Text(of_text) = format {
+            *of_text = style;
+        }
+        self
+    }
+
     /// Whether it is of one program: a file in a format that holds one.
     pub const fn is_of_one_program(&self) -> bool {
         matches!(
@@ -175,7 +188,7 @@ impl Destination {
         let (Self::Stdout(format) | Self::File(_, format) | Self::Directory(_, format)) = self;
         matches!(
             format,
-            Format::Text | Format::Folded | Format::Json | Format::Csv | Format::Speedscope
+            Format::Text(_) | Format::Folded | Format::Json | Format::Csv | Format::Speedscope
         )
     }
 
@@ -211,7 +224,7 @@ mod tests {
         assert_eq!(parse("/x/gmon.out"), file("/x/gmon.out", Format::GMON));
         assert_eq!(parse("a.gmon"), file("a.gmon", Format::GMON));
         assert_eq!(parse("a.syms"), file("a.syms", Format::Symbols));
-        assert_eq!(parse("a.txt"), file("a.txt", Format::Text));
+        assert_eq!(parse("a.txt"), file("a.txt", Format::TEXT));
         assert_eq!(parse("a.folded"), file("a.folded", Format::Folded));
         assert_eq!(parse("a.json"), file("a.json", Format::Json));
         assert_eq!(parse("a.csv"), file("a.csv", Format::Csv));
@@ -224,7 +237,7 @@ mod tests {
             file("a.b.pb.gz", Format::Pprof(Packing::Gzip))
         );
         assert_eq!(parse("a.pb"), file("a.pb", Format::Pprof(Packing::Plain)));
-        assert_eq!(parse("-"), Ok(Destination::Stdout(Format::Text)));
+        assert_eq!(parse("-"), Ok(Destination::Stdout(Format::TEXT)));
         assert_eq!(
             parse("out/"),
             Ok(Destination::Directory("out/".into(), Format::GMON))
@@ -243,7 +256,7 @@ mod tests {
             given("-", Format::GMON),
             Ok(Destination::Stdout(Format::GMON))
         );
-        given("out/", Format::Text).unwrap_err();
+        given("out/", Format::TEXT).unwrap_err();
         let bsd: Format = "gmon-bsd".parse().unwrap();
         assert_eq!(
             given("out/", bsd),

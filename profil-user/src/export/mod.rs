@@ -10,9 +10,11 @@ pub mod json;
 mod neutral;
 pub mod other;
 mod output;
+mod page;
 pub mod recorded;
 mod replace;
 pub mod speedscope;
+mod style;
 pub mod syms;
 mod table;
 pub mod text;
@@ -21,6 +23,7 @@ mod whose;
 pub use destination::{Destination, Format, FormatError};
 pub use escape::printable;
 pub use output::{Output, OutputError};
+pub use style::Style;
 
 #[cfg(test)]
 mod tests;

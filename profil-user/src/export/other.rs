@@ -7,8 +7,9 @@ use std::{
 
 use super::{
     escape::printable,
-    table::{self, Time},
-    text::{Layout, fold},
+    page::{Page, Part},
+    table::Time,
+    text::Layout,
 };
 use crate::{pprof::Other, symbolize::Function};
 
@@ -26,11 +27,22 @@ pub fn write(
 ) -> io::Result<()> {
     let (unit, rate) = &other.shown;
     let (kind, counted_in) = &other.value;
-    let say = |text: &str, out: &mut dyn Write| writeln!(out, "{}", fold(text, layout.width));
     let total = other.total();
     let name = path.file_name().unwrap_or(path.as_os_str());
-    say(
-        &format!(
+    let parts = [Part {
+        head: None,
+        comm: printable(&name.to_string_lossy()).into_owned(),
+        functions,
+    }];
+    let comments = other.comments.iter();
+    let comments = comments.map(|comment| format!("note: {}", printable(comment)));
+    let from = format!(
+        "from: {} (pprof): {} samples, by the innermost function",
+        printable(&path.to_string_lossy()),
+        other.samples,
+    );
+    let page = Page {
+        head: format!(
             "{}: {total} {} of {}, {:.2} {}",
             printable(&name.to_string_lossy()),
             printable(counted_in),
@@ -38,23 +50,14 @@ pub fn write(
             total as f64 / rate,
             printable(unit),
         ),
-        out,
-    )?;
-    say("", out)?;
-    if functions.is_empty() {
-        say("there is nothing in it", out)?;
-    } else {
-        let time = Time::Sum(*rate, unit.to_string());
-        table::write(&other.objects, &time, functions, layout, out)?;
-    }
-    say("", out)?;
-    for comment in &other.comments {
-        say(&format!("note: {}", printable(comment)), out)?;
-    }
-    let path = printable(&path.to_string_lossy()).into_owned();
-    let samples = other.samples;
-    say(
-        &format!("from: {path} (pprof): {samples} samples, by the innermost function"),
-        out,
-    )
+        objects: &other.objects,
+        time: Time::Sum(*rate, unit.to_string()),
+        parts: parts
+            .into_iter()
+            .filter(|part| !part.functions.is_empty())
+            .collect(),
+        empty: "there is nothing in it",
+        tail: comments.chain([from]).collect(),
+    };
+    page.write(layout, out)
 }

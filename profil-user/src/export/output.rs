@@ -167,7 +167,13 @@ fn write_object(
         }
         // These are of the whole profile, which has no directory.
         Format::Pprof(_) => Ok(()),
-        Format::Text => text::write(profile, functions, text::Layout::default(), &mut out),
+        Format::Text(style) => {
+            let layout = text::Layout {
+                style,
+                ..text::Layout::default()
+            };
+            text::write(profile, functions, layout, &mut out)
+        }
         Format::Folded => folded::write(profile, functions, &mut out),
         Format::Json => json::write(profile, functions, &mut out),
         Format::Csv => csv::write(profile, functions, &mut out),

@@ -5,8 +5,9 @@ use std::io::{self, Write};
 
 use super::{
     escape::printable,
-    table::{self, Time, object_name},
-    text::{Layout, fold},
+    page::{Page, Part},
+    table::{Time, object_name},
+    text::Layout,
 };
 use crate::{
     import::gmon::Variant,
@@ -29,28 +30,32 @@ pub fn write(
     let rate = f64::from(recorded.clock.rate.get());
     let unit = recorded.clock.unit();
     let executable = object_name(&recorded.objects[0]);
-    let say = |text: &str, out: &mut dyn Write| writeln!(out, "{}", fold(text, layout.width));
     let ticks = recorded.ticks();
-    let sum = format!("{:.2} {}", ticks as f64 / rate, printable(&unit));
-    say(&format!("{executable}: {ticks} ticks, {sum}"), out)?;
-    say("", out)?;
-    if functions.is_empty() {
-        say(
-            "no ticks: the program used less CPU time than one tick stands for, or its clock was off",
-            out,
-        )?;
-    } else {
-        let time = Time::Sum(rate, unit);
-        table::write(&recorded.objects, &time, functions, layout, out)?;
-    }
-    say("", out)?;
-    for note in notes(recorded, &executable) {
-        say(&format!("note: {note}"), out)?;
-    }
-    for source in &recorded.sources {
-        say(&format!("from: {}", source_text(source, rate)), out)?;
-    }
-    Ok(())
+    let parts = [Part {
+        head: None,
+        comm: executable.clone(),
+        functions,
+    }];
+    let notes = notes(recorded, &executable).into_iter();
+    let notes = notes.map(|note| format!("note: {note}"));
+    let sources = recorded.sources.iter();
+    let sources = sources.map(|source| format!("from: {}", source_text(source, rate)));
+    let page = Page {
+        head: format!(
+            "{executable}: {ticks} ticks, {:.2} {}",
+            ticks as f64 / rate,
+            printable(&unit)
+        ),
+        objects: &recorded.objects,
+        time: Time::Sum(rate, unit),
+        parts: parts
+            .into_iter()
+            .filter(|part| !part.functions.is_empty())
+            .collect(),
+        empty: "no ticks: the program used less CPU time than one tick stands for, or its clock was off",
+        tail: notes.chain(sources).collect(),
+    };
+    page.write(layout, out)
 }
 
 fn notes(recorded: &Recorded, executable: &str) -> Vec<String> {

@@ -1,6 +1,9 @@
 //! The flat profile: one line a function, in columns that fit.
 
-use std::io::{self, Write};
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+};
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
@@ -23,6 +26,22 @@ pub(super) enum Time {
 }
 
 impl Time {
+    /// Ticks that make one of the unit.
+    pub(super) fn rate(&self) -> f64 {
+        match self {
+            Self::Split(rate) => rate.hertz(),
+            Self::Sum(rate, _) => *rate,
+        }
+    }
+
+    /// The unit.
+    pub(super) fn unit(&self) -> Cow<'_, str> {
+        match self {
+            Self::Split(_) => Cow::Borrowed("seconds"),
+            Self::Sum(_, unit) => printable(unit),
+        }
+    }
+
     fn heads(&self) -> Vec<String> {
         match self {
             Self::Split(_) => ["user s", "system s"].map(str::to_owned).to_vec(),
@@ -85,14 +104,16 @@ pub(super) fn write(
         columns.write(row, out)?;
     }
     if shown < functions.len() {
-        let left = functions.len() - shown;
-        let share = percent(total - so_far, total);
-        writeln!(
-            out,
-            "and {left} more with {share:.2} % (pipe the output to see all)"
-        )?;
+        let more = and_more(functions.len() - shown, total - so_far, total);
+        out.write_all(more.as_bytes())?;
     }
     Ok(())
+}
+
+/// A line about rows for which there is no room.
+pub(super) fn and_more(rows: usize, ticks: u64, total: u64) -> String {
+    let share = percent(ticks, total);
+    format!("and {rows} more with {share:.2} % (pipe the output to see all)\n")
 }
 
 fn what_rows_are(rows: &[Function]) -> &'static str {
@@ -223,7 +244,7 @@ pub fn shorten(text: &str, width: usize) -> String {
 
 /// Fills up with blanks to `width` columns, as long as that helps the eye: beside a name of a
 /// million letters nothing is aligned any more.
-fn pad(text: &str, width: usize) -> String {
+pub(super) fn pad(text: &str, width: usize) -> String {
     const WIDEST: usize = 160;
 
     let blanks = width.min(WIDEST).saturating_sub(text.width());

@@ -7,6 +7,7 @@ mod json;
 mod sample;
 mod schema;
 mod speedscope;
+mod styles;
 
 use std::io;
 

@@ -6,11 +6,13 @@ use std::{
 };
 
 use profil_common::Outcome;
-use unicode_width::UnicodeWidthStr as _;
 
 use super::{
     escape::printable,
-    table::{self, Time, object_name},
+    page::{Page, Part},
+    style::Style,
+    table::{Time, object_name},
+    whose,
 };
 use crate::{
     profile::{Balance, Note, Profile, Task},
@@ -26,6 +28,8 @@ pub struct Layout {
     pub width: Option<usize>,
     /// Most functions to list; `None` for all.
     pub rows: Option<usize>,
+    /// In whose manner.
+    pub style: Style,
 }
 
 /// Writes the whole report: what was profiled, the flat profile, what to know, the balance.
@@ -39,38 +43,34 @@ pub fn write(
     layout: Layout,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let mut say = |text: &str| writeln!(out, "{}", fold(text, layout.width));
-    say(&format!(
-        "{}: {} ticks at {} Hz, {:.2} s of CPU time in {:.2} s",
-        printable(&profile.subject.to_string()),
-        profile.balance.seen(),
-        profile.rate,
-        profile.balance.due_ns as f64 / 1e9,
-        profile.elapsed.as_secs_f64(),
-    ))?;
-    say("")?;
-    if functions.is_empty() {
-        say(why_empty(profile))?;
-    } else {
-        let time = Time::Split(profile.rate);
-        let total = profile.ticks();
-        let mut gap = "";
-        for of_task in functions.chunk_by(|a, b| a.task == b.task) {
-            if let Some(task) = of_task[0].task.index().map(|index| &profile.tasks[index]) {
-                let ticks = of_task.iter().map(Function::ticks).sum();
-                let text = task_text(task, ticks, total);
-                writeln!(out, "{gap}{}", fold(&text, layout.width))?;
-                gap = "\n";
-            }
-            table::write(&profile.objects, &time, of_task, layout, out)?;
+    let total = profile.ticks();
+    let parts = functions.chunk_by(|a, b| a.task == b.task).map(|of_task| {
+        let ticks = of_task.iter().map(Function::ticks).sum();
+        let task = whose::task_of(profile, &of_task[0]);
+        Part {
+            head: task.map(|task| task_text(task, ticks, total)),
+            comm: printable(&whose::comm(profile, &of_task[0])).into_owned(),
+            functions: of_task,
         }
-    }
-    let mut say = |text: &str| writeln!(out, "{}", fold(text, layout.width));
-    say("")?;
-    for note in &profile.notes {
-        say(&format!("note: {}", note_text(profile, note)))?;
-    }
-    say(&balance(&profile.balance))
+    });
+    let notes = profile.notes.iter();
+    let notes = notes.map(|note| format!("note: {}", note_text(profile, note)));
+    let page = Page {
+        head: format!(
+            "{}: {} ticks at {} Hz, {:.2} s of CPU time in {:.2} s",
+            printable(&profile.subject.to_string()),
+            profile.balance.seen(),
+            profile.rate,
+            profile.balance.due_ns as f64 / 1e9,
+            profile.elapsed.as_secs_f64(),
+        ),
+        objects: &profile.objects,
+        time: Time::Split(profile.rate),
+        parts: parts.collect(),
+        empty: why_empty(profile),
+        tail: notes.chain([balance(&profile.balance)]).collect(),
+    };
+    page.write(layout, out)
 }
 
 /// The head of a task's part of the report.
@@ -85,30 +85,6 @@ fn task_text(task: &Task, ticks: u64, total: u64) -> String {
     }
     let share = 100.0 * ticks as f64 / total.max(1) as f64;
     text + &format!(": {ticks} ticks, {share:.2} %")
-}
-
-/// Breaks a line at blanks so that it fits a terminal; without one it stays a line.
-pub(super) fn fold(text: &str, width: Option<usize>) -> String {
-    const INDENT: &str = "  ";
-
-    let Some(width) = width else {
-        return text.to_owned();
-    };
-    let mut folded = String::new();
-    let mut used = 0;
-    for word in text.split(' ') {
-        if used > INDENT.len() && used + 1 + word.width() > width {
-            folded.push('\n');
-            folded += INDENT;
-            used = INDENT.len();
-        } else if used > 0 {
-            folded.push(' ');
-            used += 1;
-        }
-        folded += word;
-        used += word.width();
-    }
-    folded
 }
 
 /// One line that says why there is nothing to show.
@@ -249,24 +225,5 @@ fn milliseconds(time: Duration) -> String {
         format!("{milliseconds:.1} ms")
     } else {
         format!("{milliseconds:.0} ms")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::fold;
-
-    #[test]
-    fn prose_is_broken_at_blanks() {
-        assert_eq!(
-            fold("balance: runs 1 = binned 1", None),
-            "balance: runs 1 = binned 1"
-        );
-        assert_eq!(
-            fold("balance: runs 1 = binned 1", Some(15)),
-            "balance: runs 1\n  = binned 1"
-        );
-        assert_eq!(fold("unbreakable words", Some(4)), "unbreakable\n  words");
-        assert_eq!(fold("", Some(4)), "");
     }
 }

@@ -228,7 +228,7 @@ impl Args {
                     ([], Some(_)) => vec![PathBuf::from("-")],
                     _ => output,
                 };
-                let outputs = destinations(&output, format)
+                let outputs = destinations(&output, format, &rows)
                     .map_err(|error| usage_of_report(ErrorKind::ValueValidation, &error))?;
                 report::Plan::of(files, exe, names.names(rows), outputs)
                     .map(Job::Report)
@@ -239,7 +239,7 @@ impl Args {
     }
 
     fn plan(mut self) -> Result<Plan, clap::Error> {
-        let outputs = destinations(&self.output, self.format).map_err(usage)?;
+        let outputs = destinations(&self.output, self.format, &self.rows).map_err(usage)?;
         let (regions, dialect) = self.regions.asked().map_err(usage)?;
         let wants_buffers = outputs.iter().any(Destination::takes_buffers);
         if wants_buffers && regions.is_empty() {
@@ -300,11 +300,15 @@ pub(crate) const OF_ONE_PROGRAM: &str =
     "a gmon.out or a symbol table is of one program; a directory gets one a program: -o DIR/";
 
 /// Where profiles go, by the names of outputs.
-fn destinations(names: &[PathBuf], format: Option<Format>) -> Result<Vec<Destination>, String> {
-    let outputs = names.iter().map(|name| Destination::parse(name, format));
-    let outputs = outputs
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| error.to_string())?;
+fn destinations(
+    names: &[PathBuf],
+    format: Option<Format>,
+    rows: &RowFlags,
+) -> Result<Vec<Destination>, String> {
+    let parsed = names.iter().map(|name| Destination::parse(name, format));
+    let in_style = parsed.map(|output| output.map(|output| output.in_style(rows.style())));
+    let outputs: Result<Vec<_>, _> = in_style.collect();
+    let outputs = outputs.map_err(|error| error.to_string())?;
     let is_stdout = |output: &&Destination| matches!(output, Destination::Stdout(_));
     if outputs.iter().filter(is_stdout).count() > 1 {
         return Err("standard output can be given only once".to_owned());

@@ -2,7 +2,7 @@
 
 use profil_user::{
     Count, Taken,
-    export::Output,
+    export::{Output, Style},
     pprof::Record,
     symbolize::{Function, Grouping, Symbolizer, functions, rows, rows_by_task},
 };
@@ -14,6 +14,8 @@ pub(crate) struct Named {
     rows: Option<Vec<Function>>,
     /// What a file of record has of names.
     pub(crate) record: Record,
+    /// How the report is laid out.
+    pub(crate) style: Style,
     /// Ticks of which somebody asked for more than a function, and nobody knows it.
     without_source: u64,
 }
@@ -27,7 +29,11 @@ fn ticks_without_source(taken: &Taken, symbolizer: &Symbolizer) -> u64 {
 }
 
 impl Named {
-    pub(crate) fn of(taken: &Taken, symbolizer: &Symbolizer, grouping: Grouping) -> Self {
+    pub(crate) fn of(
+        taken: &Taken,
+        symbolizer: &Symbolizer,
+        (grouping, style): (Grouping, Style),
+    ) -> Self {
         let others = grouping != Grouping::Function;
         Self {
             functions: functions(taken, symbolizer),
@@ -42,6 +48,7 @@ impl Named {
                 Some(rows_by_task(taken, symbolizer, grouping))
             },
             record: Record::of(taken, symbolizer),
+            style,
         }
     }
 

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use profil_user::{
     Executable, Recorded,
-    export::{Destination, Output, other, printable, recorded, text},
+    export::{Destination, Output, Style, other, printable, recorded, text},
     pprof::{self, Other, PprofFile, Saved},
     symbolize::{Function, Grouping, Symbolizer, functions, rows, rows_by_task},
 };
@@ -140,7 +140,9 @@ fn gmon(files: &[PathBuf], executable: &Path, names: &Names) -> anyhow::Result<(
     let mut symbolizer = names.symbolizer();
     symbolizer.look_up(&profile);
     let functions = functions(&profile, &symbolizer);
-    print(|layout, out| recorded::write(&profile, &functions, layout, out))
+    print(names.style, |layout, out| {
+        recorded::write(&profile, &functions, layout, out)
+    })
 }
 
 /// A profile of ours: what was printed when it was taken.
@@ -149,7 +151,9 @@ fn saved(mut saved: Saved, names: &Names) -> anyhow::Result<()> {
     let mut symbolizer = names.symbolizer();
     symbolizer.complete(&saved, &saved.record.names);
     let rows = rows_of(&saved, &symbolizer, names.grouping);
-    print(|layout, out| text::write(&saved.profile, &rows, layout, out))
+    print(names.style, |layout, out| {
+        text::write(&saved.profile, &rows, layout, out)
+    })
 }
 
 /// A profile of ours in other formats, as if they had been asked for when it was taken.
@@ -202,14 +206,17 @@ fn other(mut profile: Other, path: &Path, names: &Names) -> anyhow::Result<()> {
     let mut symbolizer = names.symbolizer();
     symbolizer.complete(&profile, &profile.names);
     let rows = rows(&profile, &symbolizer, names.grouping);
-    print(|layout, out| other::write(&profile, path, &rows, layout, out))
+    print(names.style, |layout, out| {
+        other::write(&profile, path, &rows, layout, out)
+    })
 }
 
 fn print(
+    style: Style,
     write: impl FnOnce(text::Layout, &mut io::BufWriter<io::StdoutLock<'_>>) -> io::Result<()>,
 ) -> anyhow::Result<()> {
     let stdout = io::stdout();
-    let layout = layout_of(&stdout);
+    let layout = layout_of(&stdout, style);
     let mut out = io::BufWriter::new(stdout.lock());
     write(layout, &mut out)
         .and_then(|()| out.flush())

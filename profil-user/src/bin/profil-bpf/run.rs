@@ -11,7 +11,7 @@ use std::{
 use anyhow::Context as _;
 use profil_user::{
     Profile, Session, Taken, Target,
-    export::{Output, text},
+    export::{Output, Style, text},
     launch::{Launched, exit_code},
     symbolize::{Function, Grouping, Symbolizer},
 };
@@ -145,6 +145,7 @@ fn name(
     let (send, receive) = oneshot::channel();
     let looked_up = taken.clone();
     let names = names.clone();
+    let style = names.style;
     thread::spawn(move || {
         let mut symbolizer = if keeps_names {
             names.recorder()
@@ -153,7 +154,11 @@ fn name(
         };
         symbolizer.look_up(&looked_up);
         // Nobody waits any more after a signal.
-        let _ = send.send(Named::of(&looked_up, &symbolizer, names.grouping));
+        let _ = send.send(Named::of(
+            &looked_up,
+            &symbolizer,
+            (names.grouping, names.style),
+        ));
     });
     let named = runtime.block_on(async {
         tokio::select! {
@@ -161,7 +166,7 @@ fn name(
             () = signals.next() => None,
         }
     });
-    named.unwrap_or_else(|| Named::of(taken, &Symbolizer::new(), Grouping::Function))
+    named.unwrap_or_else(|| Named::of(taken, &Symbolizer::new(), (Grouping::Function, style)))
 }
 
 /// Writes every output, also when one of them fails; the first failure is the result. Files come
@@ -193,7 +198,7 @@ fn write_all(
                 .map(|_| ())
                 .map_err(Into::into)
         }
-        None => report(profile, named.rows(), to).context("cannot write the report"),
+        None => report(profile, named, to).context("cannot write the report"),
     };
     failures.extend(shown.err());
     for note in notes {
@@ -210,16 +215,17 @@ fn write_all(
 }
 
 /// The flat profile on a standard stream.
-fn report(profile: &Profile, functions: &[Function], to: Stream) -> io::Result<()> {
+fn report(profile: &Profile, named: &Named, to: Stream) -> io::Result<()> {
+    let (functions, style) = (named.rows(), named.style);
     match to {
         Stream::Stdout => {
             let stdout = io::stdout();
-            let layout = layout_of(&stdout);
+            let layout = layout_of(&stdout, style);
             write_report(profile, functions, layout, stdout.lock())
         }
         Stream::Stderr => {
             let stderr = io::stderr();
-            let layout = layout_of(&stderr);
+            let layout = layout_of(&stderr, style);
             write_report(profile, functions, layout, stderr.lock())
         }
     }
@@ -237,9 +243,12 @@ fn write_report(
 }
 
 /// The room on a standard stream: what a terminal has, or all that is wanted.
-pub(crate) fn layout_of(stream: &(impl io::IsTerminal + AsFd)) -> text::Layout {
+pub(crate) fn layout_of(stream: &(impl io::IsTerminal + AsFd), style: Style) -> text::Layout {
     if !stream.is_terminal() {
-        return text::Layout::default();
+        return text::Layout {
+            style,
+            ..text::Layout::default()
+        };
     }
     let size = rustix::termios::tcgetwinsize(stream).ok();
     text::Layout {
@@ -247,5 +256,6 @@ pub(crate) fn layout_of(stream: &(impl io::IsTerminal + AsFd)) -> text::Layout {
             .map(|size| usize::from(size.ws_col))
             .filter(|&width| width > 0),
         rows: Some(ROWS_ON_TERMINAL),
+        style,
     }
 }

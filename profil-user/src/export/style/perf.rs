@@ -1,0 +1,99 @@
+//! As `perf report --stdio` prints it: one list, most first, with everything else in comments.
+
+use std::{
+    cmp::Reverse,
+    io::{self, Write},
+};
+
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::{
+    export::{
+        page::Page,
+        style::name_of,
+        table::{and_more, object_name, pad, percent, shorten},
+        text::Layout,
+    },
+    profile::ObjectKind,
+    symbolize::Function,
+};
+
+const HEADS: [&str; 4] = ["Overhead", "Command", "Shared Object", "Symbol"];
+
+pub(in crate::export) fn write(
+    page: &Page<'_>,
+    layout: Layout,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let total = page.total();
+    let mut rows: Vec<_> = page
+        .parts
+        .iter()
+        .flat_map(|part| {
+            part.functions
+                .iter()
+                .map(|function| (&*part.comm, function))
+        })
+        .collect();
+    // What has as many ticks keeps its order.
+    rows.sort_by_key(|(_, function)| Reverse(function.ticks()));
+    let others = rows.split_off(layout.rows.unwrap_or(usize::MAX).min(rows.len()));
+    // Names of functions have what is left of a terminal.
+    let cut = |name: &str| {
+        layout
+            .width
+            .map_or_else(|| name.to_owned(), |all| shorten(name, all / 5))
+    };
+    let rows: Vec<_> = rows
+        .into_iter()
+        .map(|(comm, function)| (cut(comm), cut(&page.object_of(function)), function))
+        .collect();
+    let widest = |head: &str, cells: &mut dyn Iterator<Item = usize>| {
+        cells.max().unwrap_or(0).max(head.width())
+    };
+    let command = widest(HEADS[1], &mut rows.iter().map(|(comm, ..)| comm.width()));
+    let object = widest(
+        HEADS[2],
+        &mut rows.iter().map(|(_, object, _)| object.width()),
+    );
+
+    writeln!(out, "# {}\n#\n# Samples: {total}\n#", page.head)?;
+    let dots = |width| ".".repeat(width);
+    let line = |[share, comm, in_object, symbol]: [&str; 4]| {
+        let (comm, in_object) = (pad(comm, command), pad(in_object, object));
+        format!("{share:>8}  {comm}  {in_object}  {symbol}")
+    };
+    writeln!(out, "# {}", line(HEADS))?;
+    let widths = [dots(8), dots(command), dots(object), dots(HEADS[3].len())];
+    writeln!(out, "# {}\n#", line(widths.each_ref().map(|dots| &**dots)))?;
+    // Two blanks, four columns with two blanks between them, and the mark of the mode.
+    let taken = 2 + 8 + 2 + command + 2 + object + 2 + 4;
+    for (comm, in_object, function) in rows {
+        let share = format!("{:.2}%", percent(function.ticks(), total));
+        let kind = &page.objects[function.object.index()].kind;
+        let mark = if *kind == ObjectKind::Kernel {
+            'k'
+        } else {
+            '.'
+        };
+        let symbol = format!("[{mark}] {}", name_of(page, function, layout, taken));
+        writeln!(out, "  {}", line([&share, &comm, &in_object, &symbol]))?;
+    }
+    if page.parts.is_empty() {
+        writeln!(out, "# {}", page.empty)?;
+    }
+    if !others.is_empty() {
+        let ticks = others.iter().map(|(_, function)| function.ticks()).sum();
+        write!(out, "# {}", and_more(others.len(), ticks, total))?;
+    }
+    writeln!(out, "\n#")?;
+    page.tail
+        .iter()
+        .try_for_each(|line| writeln!(out, "# {line}"))
+}
+
+impl Page<'_> {
+    fn object_of(&self, function: &Function) -> String {
+        object_name(&self.objects[function.object.index()])
+    }
+}
