@@ -186,7 +186,9 @@ impl Session {
         let mut started = start_clock(options, &plan, &tgids, cgroup.as_ref());
         // Before Linux 5.11 its rings count against the limit of locked memory, as maps do; and maps
         // come first.
-        if let Err(StartError::Load(LoadError::Memlock { .. } | LoadError::Lacks(_))) = &started
+        if let Err(StartError::Load(
+            LoadError::Map(_) | LoadError::Memlock { .. } | LoadError::Lacks(_),
+        )) = &started
             && side_band.take().is_some()
         {
             started = start_clock(options, &plan, &tgids, cgroup.as_ref());
