@@ -15,13 +15,7 @@ use crate::{
 /// A function of its own, so that the compiler does not mix it with the way that most sessions
 /// go: there the verifier drops the call and all that lies behind it.
 #[inline(never)]
-pub fn count(
-    ctx: &PerfEventContext,
-    tally: &Tally,
-    owner: u64,
-    pc: u64,
-    mode: Mode,
-) -> Outcome {
+pub fn count(ctx: &PerfEventContext, tally: &Tally, owner: u64, pc: u64, mode: Mode) -> Outcome {
     // As many as there are registers for: what is passed in memory the verifier knows less of, and
     // walks ways apart that are one.
     let tick = Tick {

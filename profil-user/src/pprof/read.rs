@@ -167,6 +167,11 @@ impl<'a> Reader<'a> {
             let location = self.location(id)?;
             let (object, address) = self.place(location)?;
             let labels = self.labels(sample)?;
+            let ticks = sample.value.first().map_or(0, |&ticks| ticks.max(0) as u64);
+            // Where nothing ticked there is nothing to count; we write no such samples.
+            if ticks == 0 {
+                continue;
+            }
             let name = match self.name(location)? {
                 Some((name, source)) => {
                     if let Some(source) = source {
@@ -177,7 +182,6 @@ impl<'a> Reader<'a> {
                 None => Name::Unnamed(labels.unnamed),
             };
             names.names.insert((object, address), name);
-            let ticks = sample.value.first().map_or(0, |&ticks| ticks.max(0) as u64);
             total = total.saturating_add(ticks);
             if total > MOST_TICKS {
                 return damaged("more ticks than there can be");

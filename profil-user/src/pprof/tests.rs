@@ -5,6 +5,7 @@ mod others;
 use std::{path::PathBuf, time::Duration};
 
 use proptest::prelude::*;
+use prost::Message as _;
 
 use super::{Packing, PprofFile, Record, Saved, read, write};
 use crate::{
@@ -180,6 +181,24 @@ fn objects_that_overlap_are_moved_apart_and_back() {
     assert!(!generated.has_functions);
     let again = saved(&bytes(&profile, &record, Packing::Plain));
     assert_eq!(again.profile.counts, profile.counts);
+}
+
+/// We write none, but others do, and what is written again must be the same.
+#[test]
+fn a_sample_of_nothing_is_no_count() {
+    let (profile, record) = small();
+    let file = bytes(&profile, &record, Packing::Plain);
+    let mut file = super::schema::Profile::decode(&*file).unwrap();
+    let before = file.sample.len();
+    for sample in &mut file.sample[1..] {
+        sample.value.fill(0);
+    }
+    let odd = super::sealed_anew(&file.encode_to_vec()).unwrap();
+    let again = saved(&odd);
+    let ticked = again.profile.counts.iter().all(|count| count.ticks() > 0);
+    assert!(ticked && before > 1, "{:?}", again.profile.counts);
+    let written = bytes(&again.profile, &again.record, Packing::Plain);
+    assert_eq!(saved(&written).profile.counts, again.profile.counts);
 }
 
 #[test]
