@@ -82,7 +82,7 @@ pub use options::{
 pub use profil_common::{Classic, Dialect, Wanted};
 pub use profile::{
     Balance, Buffer, BuildId, Count, ElfClass, NoBuildId, Note, Object, ObjectId, ObjectKind,
-    Profile, Subject, Task, TaskId, Text, Unresolved,
+    Profile, Subject, Task, TaskId, Text, Unresolved, share_error,
 };
 #[cfg(feature = "session")]
 pub use recorded::{Executable, Recorded, RecordedError, Source};

@@ -63,6 +63,23 @@ fn all_that_is_in_it_is_shown() {
     }
 }
 
+/// 10 of 16 ticks: sqrt(0.625 * 0.375 / 16).
+#[test]
+fn shares_have_errors() {
+    let finished = report("small.pb", SMALL, &["--errors"]);
+    finished.assert_code(0);
+    let starts = |start: &str| {
+        finished
+            .stdout
+            .lines()
+            .any(|line| line.trim_start().starts_with(start))
+    };
+    assert!(starts("self%    error    cum%"), "{}", finished.stdout);
+    assert!(starts("62.50  ± 12.10   62.50"), "{}", finished.stdout);
+    let finished = report("small.pb", SMALL, &[]);
+    assert!(!finished.stdout.contains('±'), "{}", finished.stdout);
+}
+
 /// Anybody may change a file, but then it is not ours any more: what it says of itself may be wrong.
 #[test]
 fn a_file_that_was_changed_is_read_as_another_tools() {

@@ -12,21 +12,27 @@ use super::{
     whose,
 };
 use crate::{
-    profile::Profile,
+    profile::{Profile, share_error},
     symbolize::{Function, Place},
 };
 
 /// What the columns are.
 const HEADS: &str = "pid,tid,comm,object,address,function,unnamed,file,line,user_ticks,system_ticks,ticks,seconds,percent";
 
-/// Writes a profile, by its rows.
+/// Writes a profile, by its rows; with `errors`, the last column is the standard error of the share.
 ///
 /// # Errors
 ///
 /// If `out` cannot be written.
-pub fn write(profile: &Profile, functions: &[Function], out: &mut impl Write) -> io::Result<()> {
+pub fn write(
+    profile: &Profile,
+    functions: &[Function],
+    errors: bool,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let total = functions.iter().map(Function::ticks).sum();
-    write!(out, "{HEADS}\r\n")?;
+    let head = if errors { ",error" } else { "" };
+    write!(out, "{HEADS}{head}\r\n")?;
     for function in functions {
         let task = whose::task_of(profile, function);
         let (file, line) = match &function.place {
@@ -56,7 +62,11 @@ pub fn write(profile: &Profile, functions: &[Function], out: &mut impl Write) ->
             format!("{:.6}", profile.rate.seconds(function.ticks())),
             format!("{:.4}", percent(function.ticks(), total)),
         ];
-        write!(out, "{}\r\n", cells.join(","))?;
+        write!(out, "{}", cells.join(","))?;
+        if errors {
+            write!(out, ",{:.4}", 100.0 * share_error(function.ticks(), total))?;
+        }
+        write!(out, "\r\n")?;
     }
     Ok(())
 }

@@ -183,15 +183,6 @@ impl Destination {
         *format == Format::Buffer
     }
 
-    /// Whether it has the rows that a person asked for, which may be others than functions.
-    pub(super) fn takes_rows(&self) -> bool {
-        let (Self::Stdout(format) | Self::File(_, format) | Self::Directory(_, format)) = self;
-        matches!(
-            format,
-            Format::Text(_) | Format::Folded | Format::Json | Format::Csv | Format::Speedscope
-        )
-    }
-
     /// Whether it keeps all that is known of names: lines and inlined functions, too.
     pub(super) fn keeps_names(&self) -> bool {
         let (Self::Stdout(format) | Self::File(_, format) | Self::Directory(_, format)) = self;

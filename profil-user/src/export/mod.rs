@@ -22,7 +22,7 @@ mod whose;
 
 pub use destination::{Destination, Format, FormatError};
 pub use escape::printable;
-pub use output::{Output, OutputError};
+pub use output::{Content, Output, OutputError};
 pub use style::Style;
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ pub fn write(
 ) -> io::Result<()> {
     let (unit, rate) = &other.shown;
     let (kind, counted_in) = &other.value;
+    let are_counts = &**counted_in == "count";
     let total = other.total();
     let name = path.file_name().unwrap_or(path.as_os_str());
     let parts = [Part {
@@ -36,6 +37,10 @@ pub fn write(
     }];
     let comments = other.comments.iter();
     let comments = comments.map(|comment| format!("note: {}", printable(comment)));
+    let not_known = (layout.errors && !are_counts).then(|| {
+        let unit = printable(counted_in);
+        format!("note: its values are {unit}, not counts, so their errors are not known")
+    });
     let from = format!(
         "from: {} (pprof): {} samples, by the innermost function",
         printable(&path.to_string_lossy()),
@@ -57,7 +62,13 @@ pub fn write(
             .filter(|part| !part.functions.is_empty())
             .collect(),
         empty: "there is nothing in it",
-        tail: comments.chain([from]).collect(),
+        tail: not_known
+            .into_iter()
+            .chain(comments)
+            .chain([from])
+            .collect(),
     };
-    page.write(layout, out)
+    // Bytes and nanoseconds are no draws: how many there were is not known.
+    let errors = layout.errors && are_counts;
+    page.write(Layout { errors, ..layout }, out)
 }

@@ -21,6 +21,21 @@ use crate::{
     symbolize::Function,
 };
 
+/// What outputs are made of. Each takes what its format has room for.
+#[derive(Clone, Copy, Debug)]
+pub struct Content<'a> {
+    /// The profile.
+    pub profile: &'a Profile,
+    /// It by function, which some formats are made of.
+    pub functions: &'a [Function],
+    /// It by what a person asked for.
+    pub rows: &'a [Function],
+    /// What a file of record has of names.
+    pub record: &'a Record,
+    /// Whether shares have their standard errors.
+    pub errors: bool,
+}
+
 /// Why an output could not be opened or written.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
@@ -81,11 +96,6 @@ impl Output {
         matches!(self.destination, Destination::Stdout(_))
     }
 
-    /// Whether it has the rows that a person asked for, which may be others than functions.
-    pub fn takes_rows(&self) -> bool {
-        self.destination.takes_rows()
-    }
-
     /// Whether it is of one program.
     pub const fn is_of_one_program(&self) -> bool {
         self.destination.is_of_one_program()
@@ -106,12 +116,8 @@ impl Output {
     /// # Errors
     ///
     /// If it cannot be written whole. What was there before is left alone.
-    pub fn write(
-        self,
-        profile: &Profile,
-        functions: &[Function],
-        record: &Record,
-    ) -> Result<Option<String>, OutputError> {
+    pub fn write(self, content: &Content<'_>) -> Result<Option<String>, OutputError> {
+        let profile = content.profile;
         let path = self.destination.path();
         let to_stdout = self.is_stdout();
         let fail = |path: &Path, source| OutputError::Write {
@@ -120,7 +126,7 @@ impl Output {
         };
         match (self.sink, self.destination) {
             (Sink::Directory(directory), Destination::Directory(_, format)) => {
-                directory.write(profile, functions, format, fail).map(Some)
+                directory.write(content, format, fail).map(Some)
             }
             (sink, Destination::Stdout(format) | Destination::File(_, format)) => {
                 let object = match (format, profile.main_object()) {
@@ -129,8 +135,8 @@ impl Output {
                     (_, None) => return Err(OutputError::NoExecutable(path)),
                 };
                 let fill = |out: &mut dyn Write| match format {
-                    Format::Pprof(packing) => pprof::write(profile, record, packing, out),
-                    _ => write_object(profile, functions, object, format, out),
+                    Format::Pprof(packing) => pprof::write(profile, content.record, packing, out),
+                    _ => write_object(content, object, format, out),
                 };
                 match sink {
                     Sink::File(target) => target.fill(fill),
@@ -152,15 +158,15 @@ impl Output {
 
 /// Writes one object's part of a profile, or all of it, as the format has it.
 fn write_object(
-    profile: &Profile,
-    functions: &[Function],
+    content: &Content<'_>,
     object: ObjectId,
     format: Format,
     mut out: &mut dyn Write,
 ) -> io::Result<()> {
+    let (profile, rows) = (content.profile, content.rows);
     match format {
         Format::Gmon(variant) => gmon::write(profile, object, variant, &mut out),
-        Format::Symbols => syms::write(profile, functions, object, &mut out),
+        Format::Symbols => syms::write(profile, content.functions, object, &mut out),
         Format::Buffer => {
             let mut buffers = profile.buffers.iter();
             buffers.try_for_each(|buffer| out.write_all(&buffer.bytes()))
@@ -170,14 +176,15 @@ fn write_object(
         Format::Text(style) => {
             let layout = text::Layout {
                 style,
+                errors: content.errors,
                 ..text::Layout::default()
             };
-            text::write(profile, functions, layout, &mut out)
+            text::write(profile, rows, layout, &mut out)
         }
-        Format::Folded => folded::write(profile, functions, &mut out),
-        Format::Json => json::write(profile, functions, &mut out),
-        Format::Csv => csv::write(profile, functions, &mut out),
-        Format::Speedscope => speedscope::write(profile, functions, &mut out),
+        Format::Folded => folded::write(profile, rows, &mut out),
+        Format::Json => json::write(profile, rows, &mut out),
+        Format::Csv => csv::write(profile, rows, content.errors, &mut out),
+        Format::Speedscope => speedscope::write(profile, rows, &mut out),
     }
 }
 
@@ -207,11 +214,11 @@ impl Directory {
 
     fn write(
         mut self,
-        profile: &Profile,
-        functions: &[Function],
+        content: &Content<'_>,
         format: Format,
         fail: impl Fn(&Path, io::Error) -> OutputError,
     ) -> Result<String, OutputError> {
+        let profile = content.profile;
         let mut used: Vec<String> = Vec::new();
         let mut ticks = 0;
         for index in 0..profile.objects.len() {
@@ -227,9 +234,7 @@ impl Directory {
             let name = file_name(&profile.object(object).name(), format.extension(), &used);
             let path = self.path.join(&name);
             Target::open_in_directory(&path)
-                .and_then(|target| {
-                    target.fill(|out| write_object(profile, functions, object, format, out))
-                })
+                .and_then(|target| target.fill(|out| write_object(content, object, format, out)))
                 .map_err(|source| fail(&path, source))?;
             self.made = false;
             used.push(name);

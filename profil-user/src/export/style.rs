@@ -9,7 +9,7 @@ pub(super) mod prof;
 
 use super::{
     page::{Page, Part},
-    table::{function_name, shorten},
+    table::{and_more, function_name, shorten},
     text::Layout,
 };
 use crate::symbolize::Function;
@@ -36,7 +36,8 @@ fn shown(functions: &[Function], layout: Layout, total: u64) -> (&[Function], St
         return (shown, String::new());
     }
     let ticks = others.iter().map(Function::ticks).sum();
-    (shown, super::table::and_more(others.len(), ticks, total))
+    let more = and_more((others.len(), ticks), total, layout.errors);
+    (shown, more)
 }
 
 /// A row's name, in what a line has left after `taken` columns.

@@ -10,7 +10,7 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 use super::{escape::printable, text::Layout};
 use crate::{
     options::Rate,
-    profile::{Object, ObjectKind},
+    profile::{Object, ObjectKind, share_error},
     symbolize::{Function, Place},
 };
 
@@ -75,11 +75,13 @@ pub(super) fn write(
         .map(|function| {
             so_far += function.ticks();
             let object = &objects[function.object.index()];
-            let shares = [function.ticks(), so_far].map(|part| percent(part, total));
+            let [share, sum] = [function.ticks(), so_far].map(|part| percent(part, total));
+            let error = layout.errors.then(|| error_text(function.ticks(), total));
             Row {
-                numbers: shares
-                    .map(|share| format!("{share:.2}"))
+                numbers: [format!("{share:.2}")]
                     .into_iter()
+                    .chain(error)
+                    .chain([format!("{sum:.2}")])
                     .chain(time.of(function))
                     .chain([function.ticks().to_string()])
                     .collect(),
@@ -89,9 +91,11 @@ pub(super) fn write(
         })
         .collect();
     let heads = Row {
-        numbers: ["self%", "cum%"]
-            .map(str::to_owned)
+        numbers: ["self%"]
             .into_iter()
+            .chain(layout.errors.then_some("error"))
+            .chain(["cum%"])
+            .map(str::to_owned)
             .chain(time.heads())
             .chain(["ticks".to_owned()])
             .collect(),
@@ -104,16 +108,17 @@ pub(super) fn write(
         columns.write(row, out)?;
     }
     if shown < functions.len() {
-        let more = and_more(functions.len() - shown, total - so_far, total);
+        let left_out = (functions.len() - shown, total - so_far);
+        let more = and_more(left_out, total, layout.errors);
         out.write_all(more.as_bytes())?;
     }
     Ok(())
 }
 
 /// A line about rows for which there is no room.
-pub(super) fn and_more(rows: usize, ticks: u64, total: u64) -> String {
-    let share = percent(ticks, total);
-    format!("and {rows} more with {share:.2} % (pipe the output to see all)\n")
+pub(super) fn and_more((rows, ticks): (usize, u64), total: u64, errors: bool) -> String {
+    let share = share_text(ticks, total, errors);
+    format!("and {rows} more with {share} (pipe the output to see all)\n")
 }
 
 fn what_rows_are(rows: &[Function]) -> &'static str {
@@ -192,6 +197,20 @@ pub(super) fn percent(part: u64, total: u64) -> f64 {
     }
 }
 
+/// A share, and its standard error if that is wanted.
+pub(super) fn share_text(part: u64, total: u64, errors: bool) -> String {
+    let share = percent(part, total);
+    if errors {
+        format!("{share:.2} {} %", error_text(part, total))
+    } else {
+        format!("{share:.2} %")
+    }
+}
+
+pub(super) fn error_text(part: u64, total: u64) -> String {
+    format!("± {:.2}", 100.0 * share_error(part, total))
+}
+
 /// What to call a row: the line, the name of the function, or its place and the reason why it has
 /// none.
 pub fn function_name(function: &Function, object: &Object) -> String {
@@ -255,7 +274,7 @@ pub(super) fn pad(text: &str, width: usize) -> String {
 mod tests {
     use unicode_width::UnicodeWidthStr as _;
 
-    use super::{NAME_MIN, function_name, pad, share_out, shorten};
+    use super::{NAME_MIN, function_name, pad, share_out, share_text, shorten};
     use crate::{
         profile::{Object, ObjectId, ObjectKind},
         symbolize::{Function, Line, Place},
@@ -287,6 +306,13 @@ mod tests {
         assert_eq!(shown(Place::Line(line)), r"a\u{1b}[2J.c:7");
         assert_eq!(shown(Place::NoLine), r"f\u{1b} (no line)");
         assert_eq!(shown(Place::Whole), r"f\u{1b}");
+    }
+
+    #[test]
+    fn a_share_has_its_error_if_that_is_wanted() {
+        assert_eq!(share_text(50, 100, false), "50.00 %");
+        assert_eq!(share_text(50, 100, true), "50.00 ± 5.00 %");
+        assert_eq!(share_text(0, 0, true), "0.00 ± 0.00 %");
     }
 
     #[test]

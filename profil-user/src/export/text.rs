@@ -11,7 +11,7 @@ use super::{
     escape::printable,
     page::{Page, Part},
     style::Style,
-    table::{Time, object_name},
+    table::{Time, object_name, share_text},
     whose,
 };
 use crate::{
@@ -30,6 +30,8 @@ pub struct Layout {
     pub rows: Option<usize>,
     /// In whose manner.
     pub style: Style,
+    /// Whether shares have their standard errors ([`share_error`](crate::share_error)).
+    pub errors: bool,
 }
 
 /// Writes the whole report: what was profiled, the flat profile, what to know, the balance.
@@ -48,7 +50,7 @@ pub fn write(
         let ticks = of_task.iter().map(Function::ticks).sum();
         let task = whose::task_of(profile, &of_task[0]);
         Part {
-            head: task.map(|task| task_text(task, ticks, total)),
+            head: task.map(|task| task_text(task, ticks, total, layout.errors)),
             comm: printable(&whose::comm(profile, &of_task[0])).into_owned(),
             functions: of_task,
         }
@@ -74,7 +76,7 @@ pub fn write(
 }
 
 /// The head of a task's part of the report.
-fn task_text(task: &Task, ticks: u64, total: u64) -> String {
+fn task_text(task: &Task, ticks: u64, total: u64, errors: bool) -> String {
     let mut text = format!("pid {}", task.tgid);
     if let Some(tid) = task.tid {
         text += &format!(", tid {tid}");
@@ -83,8 +85,7 @@ fn task_text(task: &Task, ticks: u64, total: u64) -> String {
     if let Some(inner) = task.inner {
         text += &format!(", {inner} in its own PID namespace");
     }
-    let share = 100.0 * ticks as f64 / total.max(1) as f64;
-    text + &format!(": {ticks} ticks, {share:.2} %")
+    text + &format!(": {ticks} ticks, {}", share_text(ticks, total, errors))
 }
 
 /// One line that says why there is nothing to show.

@@ -5,6 +5,7 @@
 mod balance;
 mod buffer;
 mod build_id;
+mod chance;
 mod object;
 mod subject;
 mod task;
@@ -16,6 +17,7 @@ use profil_common::Dialect;
 pub use balance::Balance;
 pub use buffer::Buffer;
 pub use build_id::{BuildId, NoBuildId};
+pub use chance::share_error;
 pub use object::{ElfClass, Object, ObjectId, ObjectKind, Text, Unresolved};
 
 pub use subject::Subject;

@@ -2,6 +2,7 @@
 
 mod names;
 mod regions;
+mod view;
 mod whom;
 
 use std::{path::PathBuf, time::Duration};
@@ -9,13 +10,15 @@ use std::{path::PathBuf, time::Duration};
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use profil_user::{
     ClockScope, Options, Rate, Target, Wanted,
-    export::{Destination, Format},
+    export::{Destination, Format, Style},
 };
 
 use crate::report;
 pub(crate) use names::Names;
 use names::{NameFlags, RowFlags};
 use regions::RegionFlags;
+pub(crate) use view::View;
+use view::ViewFlags;
 pub(crate) use whom::Whom;
 use whom::WhomFlags;
 
@@ -72,6 +75,9 @@ pub(crate) struct Args {
     rows: RowFlags,
 
     #[command(flatten)]
+    view: ViewFlags,
+
+    #[command(flatten)]
     regions: RegionFlags,
 
     /// Leave out what the target starts: its child processes
@@ -124,6 +130,9 @@ enum Verb {
 
         #[command(flatten)]
         rows: RowFlags,
+
+        #[command(flatten)]
+        view: ViewFlags,
     },
     /// Print the rates of the clocks, after hz(9): the kernel's, and ours
     Clock {
@@ -207,6 +216,7 @@ pub(crate) struct Plan {
     pub(crate) duration: Option<Duration>,
     pub(crate) outputs: Vec<Destination>,
     pub(crate) names: Names,
+    pub(crate) view: View,
 }
 
 impl Args {
@@ -222,15 +232,19 @@ impl Args {
                 format,
                 names,
                 rows,
+                view,
             }) => {
                 // A format alone is for standard output.
                 let output = match (&output[..], format) {
                     ([], Some(_)) => vec![PathBuf::from("-")],
                     _ => output,
                 };
-                let outputs = destinations(&output, format, &rows)
+                let view = view
+                    .view()
+                    .map_err(|error| usage_of_report(ErrorKind::ArgumentConflict, error))?;
+                let outputs = destinations(&output, format, view.style)
                     .map_err(|error| usage_of_report(ErrorKind::ValueValidation, &error))?;
-                report::Plan::of(files, exe, names.names(rows), outputs)
+                report::Plan::of(files, exe, (names.names(rows), view), outputs)
                     .map(Job::Report)
                     .map_err(|error| usage_of_report(ErrorKind::MissingRequiredArgument, error))
             }
@@ -239,7 +253,8 @@ impl Args {
     }
 
     fn plan(mut self) -> Result<Plan, clap::Error> {
-        let outputs = destinations(&self.output, self.format, &self.rows).map_err(usage)?;
+        let view = self.view.view().map_err(usage)?;
+        let outputs = destinations(&self.output, self.format, view.style).map_err(usage)?;
         let (regions, dialect) = self.regions.asked().map_err(usage)?;
         let wants_buffers = outputs.iter().any(Destination::takes_buffers);
         if wants_buffers && regions.is_empty() {
@@ -291,6 +306,7 @@ impl Args {
             duration: self.duration,
             outputs,
             names: self.names.names(self.rows),
+            view,
         })
     }
 }
@@ -303,10 +319,10 @@ pub(crate) const OF_ONE_PROGRAM: &str =
 fn destinations(
     names: &[PathBuf],
     format: Option<Format>,
-    rows: &RowFlags,
+    style: Style,
 ) -> Result<Vec<Destination>, String> {
     let parsed = names.iter().map(|name| Destination::parse(name, format));
-    let in_style = parsed.map(|output| output.map(|output| output.in_style(rows.style())));
+    let in_style = parsed.map(|output| output.map(|output| output.in_style(style)));
     let outputs: Result<Vec<_>, _> = in_style.collect();
     let outputs = outputs.map_err(|error| error.to_string())?;
     let is_stdout = |output: &&Destination| matches!(output, Destination::Stdout(_));

@@ -1,11 +1,13 @@
 //! A profile with names: by function, and as a person asked for it.
 
 use profil_user::{
-    Count, Taken,
-    export::{Output, Style},
+    Count, Profile, Taken,
+    export::Content,
     pprof::Record,
     symbolize::{Function, Grouping, Symbolizer, functions, rows, rows_by_task},
 };
+
+use crate::args::View;
 
 /// The profile by function, which some formats are made of, and by what a person asked for.
 pub(crate) struct Named {
@@ -13,9 +15,7 @@ pub(crate) struct Named {
     /// If it is something else.
     rows: Option<Vec<Function>>,
     /// What a file of record has of names.
-    pub(crate) record: Record,
-    /// How the report is laid out.
-    pub(crate) style: Style,
+    record: Record,
     /// Ticks of which somebody asked for more than a function, and nobody knows it.
     without_source: u64,
 }
@@ -29,11 +29,7 @@ fn ticks_without_source(taken: &Taken, symbolizer: &Symbolizer) -> u64 {
 }
 
 impl Named {
-    pub(crate) fn of(
-        taken: &Taken,
-        symbolizer: &Symbolizer,
-        (grouping, style): (Grouping, Style),
-    ) -> Self {
+    pub(crate) fn of(taken: &Taken, symbolizer: &Symbolizer, grouping: Grouping) -> Self {
         let others = grouping != Grouping::Function;
         Self {
             functions: functions(taken, symbolizer),
@@ -48,7 +44,6 @@ impl Named {
                 Some(rows_by_task(taken, symbolizer, grouping))
             },
             record: Record::of(taken, symbolizer),
-            style,
         }
     }
 
@@ -64,15 +59,13 @@ impl Named {
         })
     }
 
-    pub(crate) fn rows(&self) -> &[Function] {
-        self.rows.as_ref().unwrap_or(&self.functions)
-    }
-
-    pub(crate) fn for_output(&self, output: &Output) -> &[Function] {
-        if output.takes_rows() {
-            self.rows()
-        } else {
-            &self.functions
+    pub(crate) fn content<'a>(&'a self, profile: &'a Profile, view: View) -> Content<'a> {
+        Content {
+            profile,
+            functions: &self.functions,
+            rows: self.rows.as_ref().unwrap_or(&self.functions),
+            record: &self.record,
+            errors: view.errors,
         }
     }
 }

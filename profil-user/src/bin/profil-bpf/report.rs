@@ -9,13 +9,13 @@ use std::{
 use anyhow::{Context as _, bail};
 use profil_user::{
     Executable, Recorded,
-    export::{Destination, Output, Style, other, printable, recorded, text},
+    export::{Content, Destination, Output, other, printable, recorded, text},
     pprof::{self, Other, PprofFile, Saved},
     symbolize::{Function, Grouping, Symbolizer, functions, rows, rows_by_task},
 };
 
 use crate::{
-    args::{Names, OF_ONE_PROGRAM},
+    args::{Names, OF_ONE_PROGRAM, View},
     run::layout_of,
     talk,
 };
@@ -28,11 +28,13 @@ pub(crate) enum Plan {
         files: Vec<PathBuf>,
         executable: PathBuf,
         names: Names,
+        view: View,
     },
     /// A pprof file, which knows what it is of.
     Pprof {
         file: PathBuf,
         names: Names,
+        view: View,
         /// Where it goes instead of the report, if anywhere.
         outputs: Vec<Destination>,
     },
@@ -43,7 +45,7 @@ impl Plan {
     pub(crate) fn of(
         files: Vec<PathBuf>,
         executable: Option<PathBuf>,
-        names: Names,
+        (names, view): (Names, View),
         outputs: Vec<Destination>,
     ) -> Result<Self, &'static str> {
         let is_pprof = files.iter().any(|file| is_pprof(file));
@@ -52,6 +54,7 @@ impl Plan {
             ([file], None) if is_pprof => Ok(Self::Pprof {
                 file: file.clone(),
                 names,
+                view,
                 outputs,
             }),
             (_, None) if is_pprof => Err("only one pprof file can be reported at a time"),
@@ -71,6 +74,7 @@ impl Plan {
                 files,
                 executable,
                 names,
+                view,
             }),
         }
     }
@@ -95,24 +99,27 @@ pub(crate) fn run(plan: &Plan) -> anyhow::Result<()> {
             files,
             executable,
             names,
-        } => gmon(files, executable, names),
+            view,
+        } => gmon(files, executable, (names, view)),
         Plan::Pprof {
             file,
             names,
+            view,
             outputs,
         } if outputs.is_empty() => match read(file)? {
-            PprofFile::Saved(profile) => saved(*profile, names),
-            PprofFile::Other(profile) => other(*profile, file, names),
+            PprofFile::Saved(profile) => saved(*profile, (names, view)),
+            PprofFile::Other(profile) => other(*profile, file, (names, view)),
         },
         Plan::Pprof {
             file,
             names,
+            view,
             outputs,
         } => {
             let outputs = outputs.iter().cloned().map(Output::open);
             let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
             match read(file)? {
-                PprofFile::Saved(profile) => convert(*profile, names, outputs),
+                PprofFile::Saved(profile) => convert(*profile, (names, view), outputs),
                 PprofFile::Other(_) => bail!(
                     "{} was not written by profil-bpf, or was changed since: it can be shown, and not \
                      written in another format",
@@ -134,30 +141,38 @@ fn read(path: &Path) -> anyhow::Result<PprofFile> {
     read().with_context(|| format!("cannot read {}", printable(&path.to_string_lossy())))
 }
 
-fn gmon(files: &[PathBuf], executable: &Path, names: &Names) -> anyhow::Result<()> {
+fn gmon(
+    files: &[PathBuf],
+    executable: &Path,
+    (names, view): (&Names, &View),
+) -> anyhow::Result<()> {
     let executable = Executable::open(executable, &names.debug_dirs)?;
     let profile = Recorded::read(files, &executable)?;
     let mut symbolizer = names.symbolizer();
     symbolizer.look_up(&profile);
     let functions = functions(&profile, &symbolizer);
-    print(names.style, |layout, out| {
+    print(view, |layout, out| {
         recorded::write(&profile, &functions, layout, out)
     })
 }
 
 /// A profile of ours: what was printed when it was taken.
-fn saved(mut saved: Saved, names: &Names) -> anyhow::Result<()> {
+fn saved(mut saved: Saved, (names, view): (&Names, &View)) -> anyhow::Result<()> {
     saved.open_files(&names.debug_dirs);
     let mut symbolizer = names.symbolizer();
     symbolizer.complete(&saved, &saved.record.names);
     let rows = rows_of(&saved, &symbolizer, names.grouping);
-    print(names.style, |layout, out| {
+    print(view, |layout, out| {
         text::write(&saved.profile, &rows, layout, out)
     })
 }
 
 /// A profile of ours in other formats, as if they had been asked for when it was taken.
-fn convert(mut saved: Saved, names: &Names, outputs: Vec<Output>) -> anyhow::Result<()> {
+fn convert(
+    mut saved: Saved,
+    (names, view): (&Names, &View),
+    outputs: Vec<Output>,
+) -> anyhow::Result<()> {
     let of_many = !saved.profile.subject.is_of_one_program();
     if of_many && outputs.iter().any(Output::is_of_one_program) {
         bail!(OF_ONE_PROGRAM);
@@ -176,17 +191,17 @@ fn convert(mut saved: Saved, names: &Names, outputs: Vec<Output>) -> anyhow::Res
     if keeps_names {
         saved.record.names = symbolizer.names();
     }
-    let functions = functions(&saved, &symbolizer);
-    let rows = rows_of(&saved, &symbolizer, names.grouping);
+    let content = Content {
+        profile: &saved.profile,
+        functions: &functions(&saved, &symbolizer),
+        rows: &rows_of(&saved, &symbolizer, names.grouping),
+        record: &saved.record,
+        errors: view.errors,
+    };
     // Files first: standard output can be a pipe that nobody reads.
     let (to_stdout, files): (Vec<_>, Vec<_>) = outputs.into_iter().partition(Output::is_stdout);
     for output in files.into_iter().chain(to_stdout) {
-        let of_output = if output.takes_rows() {
-            &rows
-        } else {
-            &functions
-        };
-        if let Some(note) = output.write(&saved.profile, of_output, &saved.record)? {
+        if let Some(note) = output.write(&content)? {
             talk::note(&note);
         }
     }
@@ -201,22 +216,22 @@ fn rows_of(saved: &Saved, symbolizer: &Symbolizer, grouping: Grouping) -> Vec<Fu
     }
 }
 
-fn other(mut profile: Other, path: &Path, names: &Names) -> anyhow::Result<()> {
+fn other(mut profile: Other, path: &Path, (names, view): (&Names, &View)) -> anyhow::Result<()> {
     profile.open_files(&names.debug_dirs);
     let mut symbolizer = names.symbolizer();
     symbolizer.complete(&profile, &profile.names);
     let rows = rows(&profile, &symbolizer, names.grouping);
-    print(names.style, |layout, out| {
+    print(view, |layout, out| {
         other::write(&profile, path, &rows, layout, out)
     })
 }
 
 fn print(
-    style: Style,
+    view: &View,
     write: impl FnOnce(text::Layout, &mut io::BufWriter<io::StdoutLock<'_>>) -> io::Result<()>,
 ) -> anyhow::Result<()> {
     let stdout = io::stdout();
-    let layout = layout_of(&stdout, style);
+    let layout = layout_of(&stdout, view);
     let mut out = io::BufWriter::new(stdout.lock());
     write(layout, &mut out)
         .and_then(|()| out.flush())

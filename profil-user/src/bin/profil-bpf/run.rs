@@ -10,15 +10,15 @@ use std::{
 
 use anyhow::Context as _;
 use profil_user::{
-    Profile, Session, Taken, Target,
-    export::{Output, Style, text},
+    Session, Taken, Target,
+    export::{Content, Output, text},
     launch::{Launched, exit_code},
-    symbolize::{Function, Grouping, Symbolizer},
+    symbolize::{Grouping, Symbolizer},
 };
 use tokio::{runtime::Runtime, sync::oneshot};
 
 use crate::{
-    args::{Names, Plan, Whom},
+    args::{Names, Plan, View, Whom},
     live::LiveView,
     named::Named,
     outline,
@@ -80,7 +80,8 @@ pub(crate) fn run(mut plan: Plan) -> anyhow::Result<Option<u8>> {
     if let Some(text) = named.shortcoming(&taken) {
         talk::note(&text);
     }
-    write_all(outputs, &taken.profile, &named, to, signals)?;
+    let content = named.content(&taken.profile, plan.view);
+    write_all(outputs, &content, (to, &plan.view), signals)?;
     match command {
         None => Ok(None),
         Some(mut command) => Ok(command.try_wait()?.map(exit_code)),
@@ -145,7 +146,6 @@ fn name(
     let (send, receive) = oneshot::channel();
     let looked_up = taken.clone();
     let names = names.clone();
-    let style = names.style;
     thread::spawn(move || {
         let mut symbolizer = if keeps_names {
             names.recorder()
@@ -154,11 +154,7 @@ fn name(
         };
         symbolizer.look_up(&looked_up);
         // Nobody waits any more after a signal.
-        let _ = send.send(Named::of(
-            &looked_up,
-            &symbolizer,
-            (names.grouping, names.style),
-        ));
+        let _ = send.send(Named::of(&looked_up, &symbolizer, names.grouping));
     });
     let named = runtime.block_on(async {
         tokio::select! {
@@ -166,24 +162,22 @@ fn name(
             () = signals.next() => None,
         }
     });
-    named.unwrap_or_else(|| Named::of(taken, &Symbolizer::new(), (Grouping::Function, style)))
+    named.unwrap_or_else(|| Named::of(taken, &Symbolizer::new(), Grouping::Function))
 }
 
 /// Writes every output, also when one of them fails; the first failure is the result. Files come
 /// first: standard output can be a pipe that nobody reads.
 fn write_all(
     outputs: Vec<Output>,
-    profile: &Profile,
-    named: &Named,
-    to: Stream,
+    content: &Content<'_>,
+    (to, view): (Stream, &View),
     signals: Signals,
 ) -> anyhow::Result<()> {
     let mut failures = Vec::new();
     let mut notes = Vec::new();
     let (to_stdout, files): (Vec<_>, Vec<_>) = outputs.into_iter().partition(Output::is_stdout);
     for output in files {
-        let functions = named.for_output(&output);
-        match output.write(profile, functions, &named.record) {
+        match output.write(content) {
             Ok(note) => notes.extend(note),
             Err(error) => failures.push(error.into()),
         }
@@ -191,14 +185,8 @@ fn write_all(
     // What is left can be seen: whoever does not want it can stop it.
     signals.stop_listening();
     let shown = match to_stdout.into_iter().next() {
-        Some(output) => {
-            let functions = named.for_output(&output);
-            output
-                .write(profile, functions, &named.record)
-                .map(|_| ())
-                .map_err(Into::into)
-        }
-        None => report(profile, named, to).context("cannot write the report"),
+        Some(output) => output.write(content).map(|_| ()).map_err(Into::into),
+        None => report(content, (to, view)).context("cannot write the report"),
     };
     failures.extend(shown.err());
     for note in notes {
@@ -215,38 +203,38 @@ fn write_all(
 }
 
 /// The flat profile on a standard stream.
-fn report(profile: &Profile, named: &Named, to: Stream) -> io::Result<()> {
-    let (functions, style) = (named.rows(), named.style);
+fn report(content: &Content<'_>, (to, view): (Stream, &View)) -> io::Result<()> {
     match to {
         Stream::Stdout => {
             let stdout = io::stdout();
-            let layout = layout_of(&stdout, style);
-            write_report(profile, functions, layout, stdout.lock())
+            let layout = layout_of(&stdout, view);
+            write_report(content, layout, stdout.lock())
         }
         Stream::Stderr => {
             let stderr = io::stderr();
-            let layout = layout_of(&stderr, style);
-            write_report(profile, functions, layout, stderr.lock())
+            let layout = layout_of(&stderr, view);
+            write_report(content, layout, stderr.lock())
         }
     }
 }
 
 fn write_report(
-    profile: &Profile,
-    functions: &[Function],
+    content: &Content<'_>,
     layout: text::Layout,
     out: impl io::Write,
 ) -> io::Result<()> {
     let mut out = io::BufWriter::new(out);
-    text::write(profile, functions, layout, &mut out)?;
+    text::write(content.profile, content.rows, layout, &mut out)?;
     out.flush()
 }
 
 /// The room on a standard stream: what a terminal has, or all that is wanted.
-pub(crate) fn layout_of(stream: &(impl io::IsTerminal + AsFd), style: Style) -> text::Layout {
+pub(crate) fn layout_of(stream: &(impl io::IsTerminal + AsFd), view: &View) -> text::Layout {
+    let &View { style, errors } = view;
     if !stream.is_terminal() {
         return text::Layout {
             style,
+            errors,
             ..text::Layout::default()
         };
     }
@@ -257,5 +245,6 @@ pub(crate) fn layout_of(stream: &(impl io::IsTerminal + AsFd), style: Style) -> 
             .filter(|&width| width > 0),
         rows: Some(ROWS_ON_TERMINAL),
         style,
+        errors,
     }
 }

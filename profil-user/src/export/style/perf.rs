@@ -11,7 +11,7 @@ use crate::{
     export::{
         page::Page,
         style::name_of,
-        table::{and_more, object_name, pad, percent, shorten},
+        table::{and_more, error_text, object_name, pad, percent, shorten},
         text::Layout,
     },
     profile::ObjectKind,
@@ -19,6 +19,9 @@ use crate::{
 };
 
 const HEADS: [&str; 4] = ["Overhead", "Command", "Shared Object", "Symbol"];
+
+/// Columns of a share's error, which perf does not show.
+const ERROR_WIDTH: usize = 7;
 
 pub(in crate::export) fn write(
     page: &Page<'_>,
@@ -59,15 +62,21 @@ pub(in crate::export) fn write(
 
     writeln!(out, "# {}\n#\n# Samples: {total}\n#", page.head)?;
     let dots = |width| ".".repeat(width);
-    let line = |[share, comm, in_object, symbol]: [&str; 4]| {
+    let line = |[share, comm, in_object, symbol]: [&str; 4], error: &str| {
         let (comm, in_object) = (pad(comm, command), pad(in_object, object));
-        format!("{share:>8}  {comm}  {in_object}  {symbol}")
+        let error = match layout.errors {
+            true => format!("{error:>ERROR_WIDTH$}  "),
+            false => String::new(),
+        };
+        format!("{share:>8}  {error}{comm}  {in_object}  {symbol}")
     };
-    writeln!(out, "# {}", line(HEADS))?;
+    writeln!(out, "# {}", line(HEADS, "Error"))?;
     let widths = [dots(8), dots(command), dots(object), dots(HEADS[3].len())];
-    writeln!(out, "# {}\n#", line(widths.each_ref().map(|dots| &**dots)))?;
+    let widths = widths.each_ref().map(|dots| &**dots);
+    writeln!(out, "# {}\n#", line(widths, &dots(ERROR_WIDTH)))?;
     // Two blanks, four columns with two blanks between them, and the mark of the mode.
-    let taken = 2 + 8 + 2 + command + 2 + object + 2 + 4;
+    let error = if layout.errors { ERROR_WIDTH + 2 } else { 0 };
+    let taken = 2 + 8 + 2 + error + command + 2 + object + 2 + 4;
     for (comm, in_object, function) in rows {
         let share = format!("{:.2}%", percent(function.ticks(), total));
         let kind = &page.objects[function.object.index()].kind;
@@ -77,14 +86,23 @@ pub(in crate::export) fn write(
             '.'
         };
         let symbol = format!("[{mark}] {}", name_of(page, function, layout, taken));
-        writeln!(out, "  {}", line([&share, &comm, &in_object, &symbol]))?;
+        let error = error_text(function.ticks(), total);
+        writeln!(
+            out,
+            "  {}",
+            line([&share, &comm, &in_object, &symbol], &error)
+        )?;
     }
     if page.parts.is_empty() {
         writeln!(out, "# {}", page.empty)?;
     }
     if !others.is_empty() {
         let ticks = others.iter().map(|(_, function)| function.ticks()).sum();
-        write!(out, "# {}", and_more(others.len(), ticks, total))?;
+        write!(
+            out,
+            "# {}",
+            and_more((others.len(), ticks), total, layout.errors)
+        )?;
     }
     writeln!(out, "\n#")?;
     page.tail

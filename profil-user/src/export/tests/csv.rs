@@ -1,7 +1,14 @@
 //! CSV, as RFC 4180 has it.
 
+use std::io;
+
 use super::{assert_golden, assert_neutral, sample, written};
-use crate::{export::csv, symbolize::Function};
+use crate::{export::csv, profile::Profile, symbolize::Function};
+
+/// Without errors.
+fn plain(profile: &Profile, functions: &[Function], out: &mut Vec<u8>) -> io::Result<()> {
+    csv::write(profile, functions, false, out)
+}
 
 /// The records of a file.
 fn records(text: &str) -> Vec<Vec<String>> {
@@ -45,10 +52,10 @@ fn records(text: &str) -> Vec<Vec<String>> {
 
 #[test]
 fn same_profile_same_bytes() {
-    let plain = written(csv::write, &sample::plain());
+    let text = written(plain, &sample::plain());
     let golden = include_str!("../../../tests/golden/plain.csv");
-    assert_golden("plain.csv", golden, &plain);
-    let hostile = written(csv::write, &sample::hostile());
+    assert_golden("plain.csv", golden, &text);
+    let hostile = written(plain, &sample::hostile());
     let golden = include_str!("../../../tests/golden/hostile.csv");
     assert_golden("hostile.csv", golden, &hostile);
 }
@@ -56,7 +63,7 @@ fn same_profile_same_bytes() {
 #[test]
 fn every_record_has_the_same_columns_and_no_formula() {
     for sample in [sample::plain(), sample::hostile(), sample::empty()] {
-        let text = written(csv::write, &sample);
+        let text = written(plain, &sample);
         assert_neutral(&text, "\r\n");
         let records = records(&text);
         let (heads, rows) = records.split_first().expect("heads");
@@ -83,7 +90,7 @@ fn every_record_has_the_same_columns_and_no_formula() {
 #[test]
 fn names_are_read_as_they_are_shown() {
     let (profile, functions) = sample::hostile();
-    let text = written(csv::write, &(profile, functions));
+    let text = written(plain, &(profile, functions));
     let names: Vec<_> = records(&text)
         .into_iter()
         .skip(1)
@@ -101,4 +108,17 @@ fn names_are_read_as_they_are_shown() {
         &sample::long(),
     ];
     assert_eq!(names, shown);
+}
+
+/// 650 of 1000 ticks: sqrt(0.65 * 0.35 / 1000).
+#[test]
+fn errors_are_the_last_column() {
+    let text = written(
+        |profile, functions, out| csv::write(profile, functions, true, out),
+        &sample::plain(),
+    );
+    let records = records(&text);
+    assert_eq!(records[0].last().map(|head| &**head), Some("error"));
+    assert_eq!(records[1].last().map(|cell| &**cell), Some("1.5083"));
+    assert_eq!(records[0].len(), records[1].len());
 }

@@ -57,6 +57,7 @@ fn rows_fit_a_terminal() {
                 width: Some(width),
                 rows: None,
                 style,
+                errors: false,
             };
             let text = report(&sample::hostile(), layout);
             for name in ["std::", "関数", "=cmd"] {
@@ -75,6 +76,7 @@ fn what_has_no_room_is_counted() {
             width: None,
             rows: Some(3),
             style,
+            errors: false,
         };
         let text = report(&sample::plain(), layout);
         assert!(text.contains("and 2 more with 5.00 %"), "{text}");
@@ -108,4 +110,20 @@ fn rows_are_read_by_columns() {
         words,
         ["20.00%", "prog", "[kernel]", "[k]", "entry_SYSCALL_64"]
     );
+}
+
+/// 650 of 1000 ticks: sqrt(0.65 * 0.35 / 1000).
+#[test]
+fn shares_have_errors_where_there_is_a_column() {
+    for style in [Style::Flat, Style::Perf] {
+        let layout = text::Layout {
+            style,
+            rows: Some(3),
+            errors: true,
+            ..text::Layout::default()
+        };
+        let text = report(&sample::plain(), layout);
+        assert!(text.contains("± 1.51  "), "{text}");
+        assert!(text.contains("and 2 more with 5.00 ± 0.69 %"), "{text}");
+    }
 }

@@ -2,11 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use profil_user::{
-    export::Style,
-    symbolize::{DEFAULT_DEBUG_DIR, Grouping, Symbolizer},
-};
+use clap::Args;
+use profil_user::symbolize::{DEFAULT_DEBUG_DIR, Grouping, Symbolizer};
 
 /// Flags of whatever prints names.
 #[derive(Clone, Debug, Args)]
@@ -28,23 +25,6 @@ pub(super) struct RowFlags {
     /// information; functions of one name in one object are one row
     #[arg(long)]
     inline: bool,
-
-    /// Lay the report out as another tool does
-    #[arg(long, value_enum, default_value_t = Manner::Flat)]
-    style: Manner,
-}
-
-/// [`Style`] as a word.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Manner {
-    /// Our own
-    Flat,
-    /// As perf report --stdio
-    Perf,
-    /// As gprof -p
-    Gprof,
-    /// As prof(1) of System V
-    Prof,
 }
 
 /// What names are taken from, and what has a row of its own.
@@ -52,8 +32,6 @@ enum Manner {
 pub(crate) struct Names {
     pub(crate) debug_dirs: Vec<PathBuf>,
     pub(crate) grouping: Grouping,
-    /// How a report is laid out.
-    pub(crate) style: Style,
 }
 
 impl Names {
@@ -74,21 +52,11 @@ impl NameFlags {
         Names {
             debug_dirs: self.debug_dir,
             grouping: rows.grouping(),
-            style: rows.style(),
         }
     }
 }
 
 impl RowFlags {
-    pub(super) const fn style(&self) -> Style {
-        match self.style {
-            Manner::Flat => Style::Flat,
-            Manner::Perf => Style::Perf,
-            Manner::Gprof => Style::Gprof,
-            Manner::Prof => Style::Prof,
-        }
-    }
-
     fn grouping(&self) -> Grouping {
         match (self.lines, self.inline) {
             (true, _) => Grouping::Line,
