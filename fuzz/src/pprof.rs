@@ -10,7 +10,7 @@ use profil_user::{
     Count,
     export::{other, text},
     pprof::{self, Other, Packing, PprofError, PprofFile, Saved},
-    symbolize::{Grouping, Symbolizer, rows, rows_by_task},
+    symbolize::{Grouping, Symbolizer, View, rows},
 };
 
 use crate::{Target, memory};
@@ -138,7 +138,11 @@ fn check_saved(saved: &Saved) {
         let all = rows(saved, &symbolizer, grouping);
         let ticks: u64 = all.iter().map(|row| row.ticks()).sum();
         assert_eq!(ticks, saved.profile.ticks(), "ticks are lost in rows");
-        let by_task = rows_by_task(saved, &symbolizer, grouping);
+        let view = View {
+            grouping,
+            ..View::default()
+        };
+        let by_task = view.rows(saved, &symbolizer);
         for rows in [all, by_task] {
             let done = text::write(
                 &saved.profile,

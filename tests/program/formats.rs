@@ -161,3 +161,74 @@ fn a_report_is_in_the_manner_that_is_asked_for() {
         .assert_code(2)
         .assert_clear_error();
 }
+
+/// What filters leave out, 3 of 16 ticks here, is in no format for other programs, and shares stay those
+/// of all.
+#[test]
+fn filters_and_errors_go_into_other_formats() {
+    let filters = ["--ignore", "^g$"];
+    let in_format = |format: &str, more: &[&str]| {
+        let arguments = [&["--format", format], &filters[..], more].concat();
+        let (_dir, finished) = report(SMALL, &arguments);
+        finished.assert_code(0);
+        finished.stdout
+    };
+    let folded = in_format("folded", &[]);
+    assert!(
+        folded.contains("f(int) 10\n") && !folded.contains(";g "),
+        "{folded}"
+    );
+    let json: serde_json::Value = serde_json::from_str(&in_format("json", &[])).expect("JSON");
+    assert_eq!(json["filtered_out"], 3);
+    assert_eq!(json["rows"].as_array().map(Vec::len), Some(3));
+    let csv = in_format("csv", &["--errors"]);
+    let rows: Vec<_> = csv.split_terminator("\r\n").collect();
+    assert!(rows[0].ends_with(",percent,error"), "{csv}");
+    assert!(rows[1].ends_with(",62.5000,12.1031"), "{csv}");
+    for (style, share) in [
+        ("perf", "62.50%"),
+        ("gprof", " 62.50 "),
+        ("prof", "  62.5 "),
+    ] {
+        let text = in_format("text", &["--style", style]);
+        assert!(text.contains(share), "{text}");
+        assert!(text.contains("filtered out: 3 ticks, 18.75 %\n"), "{text}");
+    }
+    let perf = in_format("text", &["--style", "perf", "--errors"]);
+    assert!(perf.contains("62.50%  ± 12.10  prog"), "{perf}");
+    assert!(
+        perf.contains("# filtered out: 3 ticks, 18.75 ± 9.76 %\n"),
+        "{perf}"
+    );
+    for style in ["gprof", "prof"] {
+        report(SMALL, &["--style", style, "--errors"])
+            .1
+            .assert_code(2)
+            .assert_clear_error()
+            .assert_says("--style");
+    }
+}
+
+/// A row of an object is no function.
+#[test]
+fn objects_go_into_other_formats() {
+    let in_format = |format: &str| {
+        let (_dir, finished) = report(SMALL, &["--format", format, "--by", "object"]);
+        finished.assert_code(0);
+        finished.stdout
+    };
+    let folded = in_format("folded");
+    assert!(folded.contains("prog;prog 10\n"), "{folded}");
+    let json: serde_json::Value = serde_json::from_str(&in_format("json")).expect("JSON");
+    for row in json["rows"].as_array().expect("rows") {
+        assert!(row["function"].is_null() && row["address"].is_null());
+        assert!(row["object"].is_number());
+    }
+    let csv = in_format("csv");
+    assert!(csv.contains(",\"libg.so\",,,,,,"), "{csv}");
+    let (_dir, finished) = report(SMALL, &["-o", "a.json", "--by", "thread"]);
+    finished
+        .assert_code(1)
+        .assert_clear_error()
+        .assert_says("--per-thread");
+}

@@ -142,3 +142,86 @@ fn what_does_not_go_together_is_said() {
         .assert_code(1)
         .assert_says("unpacked");
 }
+
+/// Ticks that a filter leaves out are said, and shares stay those of all.
+#[test]
+fn filters_say_what_they_leave_out() {
+    assert_rows(&["--focus", "^f"], &[("f(int)", "prog", 10)]);
+    assert_rows(
+        &["--object", "libg*", "--focus", "."],
+        &[("g", "libg.so", 3)],
+    );
+    let unnamed = [
+        ("libg.so+0x1800 (no symbol here)", "libg.so", 2),
+        ("0x7f000000 (generated code)", "[anonymous]", 1),
+    ];
+    assert_rows(&["--ignore", "^(f|g)"], &unnamed);
+    assert_rows(&["--inline", "--focus", "inner"], &[("inner", "prog", 4)]);
+    assert_rows(
+        &["--min", "18.75"],
+        &[("f(int)", "prog", 10), ("g", "libg.so", 3)],
+    );
+    let said = |arguments: &[&str]| report("small.pb", SMALL, arguments).stdout;
+    let focused = said(&["--focus", "^g$", "--errors"]);
+    assert!(focused.contains("18.75  ± 9.76"), "{focused}");
+    assert!(
+        focused.contains("\nfiltered out: 13 ticks, 81.25 ± 9.76 %\n"),
+        "{focused}"
+    );
+    let nothing = said(&["--object", "nowhere.so"]);
+    assert!(
+        nothing.contains("none that the filters let through"),
+        "{nothing}"
+    );
+    assert!(
+        nothing.contains("filtered out: 16 ticks, 100.00 %"),
+        "{nothing}"
+    );
+    assert!(!said(&[]).contains("filtered"));
+}
+
+#[test]
+fn rows_are_of_what_was_asked_for() {
+    let by = |what| report("small.pb", SMALL, &["--by", what]);
+    for (what, row) in [
+        ("object", "10  prog         /bin/prog"),
+        ("object", "1  [anonymous]"),
+        ("address", "6  f(int)+0x10"),
+        ("address", "3  g+0x0"),
+        ("line", "4  inner.h:2"),
+        ("function", "10  f(int)"),
+    ] {
+        let finished = by(what);
+        finished.assert_code(0);
+        let has = finished.stdout.lines().any(|line| line.contains(row));
+        assert!(has, "{row:?}:\n{}", finished.stdout);
+        assert!(!finished.stdout.contains("filtered"), "{}", finished.stdout);
+    }
+    for what in ["process", "thread"] {
+        let finished = by(what);
+        finished.assert_code(1).assert_clear_error();
+        finished.assert_says("told apart").assert_says("small.pb");
+    }
+}
+
+#[test]
+fn what_is_no_filter_is_refused() {
+    for (flag, value) in [
+        ("--focus", "("),
+        ("--ignore", "[z-a]"),
+        ("--object", "[a"),
+        ("--min", "101"),
+        ("--min", "-1"),
+        ("--by", "size"),
+    ] {
+        run(["report", "a.pb.gz", flag, value])
+            .assert_code(2)
+            .assert_clear_error()
+            .assert_says(flag);
+    }
+    run(["report", "a.pb.gz", "--by", "line", "--lines"]).assert_code(2);
+    run(["--all", "--per-process", "--by", "thread"])
+        .assert_code(2)
+        .assert_clear_error()
+        .assert_says("--by thread");
+}

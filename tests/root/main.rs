@@ -8,6 +8,7 @@ mod control;
 mod cpus;
 mod dialects;
 mod endings;
+mod filters;
 mod gmon;
 mod ground_truth;
 mod high_rate;

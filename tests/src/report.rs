@@ -9,7 +9,9 @@ use crate::machine;
 pub struct Row {
     /// Part of all ticks, in percent.
     pub self_percent: f64,
-    /// The same, summed from the top.
+    /// Its standard error, if the report has it.
+    pub error: Option<f64>,
+    /// The part of all ticks, summed from the top.
     pub cumulative_percent: f64,
     /// Seconds in user mode.
     pub user_seconds: f64,
@@ -49,6 +51,8 @@ pub struct Report {
     pub rows: Vec<Row>,
     /// The tasks that are told apart: what is said of each, and how many rows it has.
     pub tasks: Vec<(String, usize)>,
+    /// Ticks that filters left out.
+    pub filtered_out: u64,
     /// The balance line.
     pub balance: Balance,
 }
@@ -101,9 +105,18 @@ impl Report {
             return Err("two balance lines".to_owned());
         }
         let balance = Balance::parse(line).ok_or_else(|| format!("not a balance: {line:?}"))?;
+        let mut lines = text.lines();
+        let left_out = lines.find_map(|line| line.strip_prefix("filtered out: "));
+        let filtered_out = match left_out.map(|text| text.split(' ').next()) {
+            Some(Some(number)) => number
+                .parse()
+                .map_err(|_| format!("not a number of ticks: {number:?}"))?,
+            _ => 0,
+        };
         Ok(Self {
             rows,
             tasks,
+            filtered_out,
             balance,
         })
     }
@@ -177,7 +190,7 @@ impl Report {
         let strays = self.outcome("strays");
         let kept = self.outcome("binned") + strays - self.balance.unwanted;
         assert_eq!(
-            self.ticks(),
+            self.ticks() + self.filtered_out,
             kept,
             "rows and kept ticks: {:?}\n{:#?}",
             self.balance,
@@ -238,7 +251,7 @@ impl Report {
 }
 
 impl Row {
-    /// Five numbers, then the function and the object, set apart by two blanks or more.
+    /// Five numbers, six with an error, then the function and the object, set apart by two blanks or more.
     fn parse(line: &str) -> Option<Self> {
         let mut rest = line;
         let mut number = || {
@@ -248,13 +261,22 @@ impl Row {
             Some(text[..end].trim_end_matches('%'))
         };
         let self_percent = number()?.parse().ok()?;
-        let cumulative_percent = number()?.parse().ok()?;
+        let mut next = number()?;
+        let error = if next == "±" {
+            let error = number()?.parse().ok()?;
+            next = number()?;
+            Some(error)
+        } else {
+            None
+        };
+        let cumulative_percent = next.parse().ok()?;
         let user_seconds = number()?.parse().ok()?;
         let system_seconds = number()?.parse().ok()?;
         let ticks = number()?.parse().ok()?;
         let (function, object) = rest.trim().rsplit_once("  ")?;
         Some(Self {
             self_percent,
+            error,
             cumulative_percent,
             user_seconds,
             system_seconds,
@@ -305,89 +327,4 @@ impl Balance {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TEXT: &str = "\
-profil-bpf: process 4242 (split-pie), 5.0 s at 997 Hz
-
- self%   cum%   user s  system s  ticks  function              object
- 60.00  60.00    2.800     0.200   3000  spin_alpha            split-pie
- 39.90  99.90    1.995     0.000   1995  map<int, b>::get()    /usr/lib/libhot.so
-  0.10 100.00    0.000     0.005      5  0x7f00 (no name)      [anon: my heap]
-
-balance: runs 5003 = binned 4996 + strays 4 + lost: strays table full 3; ticks seen 5003 / due 5005 (1.000); kernel memory 17.1 MiB
-";
-
-    #[test]
-    fn a_report_is_read() {
-        let report = Report::of(TEXT);
-        assert_eq!(report.rows.len(), 3);
-        assert_eq!(report.rows[1].function, "map<int, b>::get()");
-        assert!(report.rows[1].is_in("libhot.so"));
-        assert_eq!(report.rows[2].object, "[anon: my heap]");
-        assert_eq!(report.share_of("spin_alpha"), 0.6);
-        assert_eq!(report.ticks_in("split-pie"), 3000);
-        assert_eq!(report.outcome("lost: strays table full"), 3);
-        assert_eq!(report.balance.memory, "17.1 MiB");
-        report.assert_conserved().assert_all_ticks_seen();
-    }
-
-    #[test]
-    fn tasks_are_told_apart() {
-        let (head, rest) = TEXT.split_once(" self%").unwrap();
-        let (table, end) = rest.split_once("\n\n").unwrap();
-        let text = format!(
-            "{head}pid 1 (a): 5000 ticks, 50.00 %\n self%{table}\n\npid 2 (b): 5 ticks\n \
-             self%{table}\n\n{end}"
-        );
-        let report = Report::of(&text);
-        assert_eq!(report.rows.len(), 6);
-        assert_eq!(report.task("pid 2 ").len(), 3);
-        assert_eq!(report.task("pid 1 (a)")[0].ticks, 3000);
-    }
-
-    #[test]
-    fn an_empty_profile_is_read() {
-        let text = "function  object\n\nbalance: runs 0 = binned 0 + strays 0; ticks seen 0 / \
-                    due 0 (-); kernel memory 1 MiB\n";
-        let report = Report::of(text);
-        assert_eq!(report.ticks(), 0);
-        assert!(report.balance.ratio.is_nan());
-        report.assert_conserved();
-    }
-
-    #[test]
-    fn what_is_not_a_report_is_refused() {
-        for (from, to) in [
-            ("balance: ", "balanced: "),
-            ("3000  spin_alpha", "many  spin_alpha"),
-            (" = binned", " binned"),
-            ("seen 5003", "seen all"),
-        ] {
-            assert!(
-                Report::parse(&TEXT.replace(from, to)).is_err(),
-                "{from} -> {to}"
-            );
-        }
-        assert!(Report::parse(&TEXT.repeat(2)).is_err());
-    }
-
-    #[test]
-    #[should_panic(expected = "runs and outcomes")]
-    fn a_lost_run_is_noticed() {
-        Report::of(&TEXT.replace("binned 4996", "binned 4995")).assert_conserved();
-    }
-
-    #[test]
-    #[should_panic(expected = "rows and kept ticks")]
-    fn a_lost_row_is_noticed() {
-        Report::of(&TEXT.replace("3000  spin", "2999  spin")).assert_conserved();
-    }
-
-    #[test]
-    #[should_panic(expected = "ticks seen / due")]
-    fn lost_ticks_are_noticed() {
-        Report::of(&TEXT.replace("due 5005", "due 5055")).assert_all_ticks_seen();
-    }
-}
+mod tests;

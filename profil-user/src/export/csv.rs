@@ -30,18 +30,18 @@ pub fn write(
     errors: bool,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let total = functions.iter().map(Function::ticks).sum();
+    let total = profile.ticks();
     let head = if errors { ",error" } else { "" };
     write!(out, "{HEADS}{head}\r\n")?;
     for function in functions {
         let task = whose::task_of(profile, function);
         let (file, line) = match &function.place {
             Place::Line(line) => (text(&line.file), line.number.to_string()),
-            Place::Whole | Place::NoLine => Default::default(),
+            _ => Default::default(),
         };
         let name = match &function.name {
             // Several functions can have a part of one line.
-            Ok(name) if file.is_empty() => text(name),
+            Ok(name) if function.is_of_function() => text(name),
             _ => String::new(),
         };
         let why = function.name.as_ref().err().map(ToString::to_string);
@@ -50,8 +50,14 @@ pub fn write(
             task.and_then(|task| task.tid)
                 .map_or_else(String::new, |tid| tid.to_string()),
             text(&whose::comm(profile, function)),
-            text(&object_name(profile.object(function.object))),
-            format!("{:#x}", function.address),
+            match function.place {
+                Place::Task(_) => String::new(),
+                _ => text(&object_name(profile.object(function.object))),
+            },
+            match function.place {
+                Place::Task(_) | Place::Object => String::new(),
+                _ => format!("{:#x}", function.address),
+            },
             name,
             text(&why.unwrap_or_default()),
             file,

@@ -2,7 +2,7 @@
 //!
 //! What `flamegraph.pl`, inferno and speedscope read. Processes and threads that are kept apart are
 //! `comm-PID` and `comm-PID/TID`, as `stackcollapse-perf.pl` writes them. Lines are sorted, and each stack
-//! is there once.
+//! is there once. Rows of objects and of tasks have as many frames as they know.
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +14,10 @@ use super::{
     table::{function_name, object_name},
     whose,
 };
-use crate::{profile::Profile, symbolize::Function};
+use crate::{
+    profile::Profile,
+    symbolize::{Function, Place},
+};
 
 /// Writes the stacks of a profile, by its rows.
 ///
@@ -22,14 +25,16 @@ use crate::{profile::Profile, symbolize::Function};
 ///
 /// If `out` cannot be written.
 pub fn write(profile: &Profile, functions: &[Function], out: &mut impl Write) -> io::Result<()> {
-    let mut stacks: BTreeMap<[String; 3], u64> = BTreeMap::new();
+    let mut stacks: BTreeMap<Vec<String>, u64> = BTreeMap::new();
     for function in functions {
         let object = profile.object(function.object);
-        let stack = [
-            whose_frame(profile, function),
-            frame(&object_name(object)),
-            frame(&function_name(function, object)),
-        ];
+        let mut stack = vec![whose_frame(profile, function)];
+        if !matches!(function.place, Place::Task(_)) {
+            stack.push(frame(&object_name(object)));
+        }
+        if !matches!(function.place, Place::Task(_) | Place::Object) {
+            stack.push(frame(&function_name(function, object)));
+        }
         *stacks.entry(stack).or_default() += function.ticks();
     }
     for (stack, ticks) in stacks {

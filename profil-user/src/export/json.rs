@@ -27,6 +27,7 @@ const VERSION: u32 = 1;
 /// If `out` cannot be written.
 pub fn write(profile: &Profile, functions: &[Function], out: &mut impl Write) -> io::Result<()> {
     let notes = profile.notes.iter();
+    let shown: u64 = functions.iter().map(Function::ticks).sum();
     let document = Document {
         version: VERSION,
         subject: profile.subject.to_string(),
@@ -36,7 +37,11 @@ pub fn write(profile: &Profile, functions: &[Function], out: &mut impl Write) ->
         balance: BalanceView::of(profile),
         objects: profile.objects.iter().map(ObjectView::of).collect(),
         tasks: profile.tasks.iter().map(TaskView::of).collect(),
-        rows: functions.iter().map(RowView::of).collect(),
+        filtered_out: profile.ticks().saturating_sub(shown),
+        rows: functions
+            .iter()
+            .map(|function| RowView::of(function, &profile.tasks))
+            .collect(),
         notes: notes.map(|note| text::note_text(profile, note)).collect(),
     };
     neutral::write(&document, out)
@@ -52,6 +57,7 @@ struct Document<'a> {
     balance: BalanceView,
     objects: Vec<ObjectView>,
     tasks: Vec<TaskView<'a>>,
+    filtered_out: u64,
     rows: Vec<RowView<'a>>,
     notes: Vec<String>,
 }
@@ -142,8 +148,8 @@ impl<'a> TaskView<'a> {
 #[derive(Serialize)]
 struct RowView<'a> {
     task: Option<usize>,
-    object: usize,
-    address: String,
+    object: Option<usize>,
+    address: Option<String>,
     function: Option<&'a str>,
     mangled: Option<&'a str>,
     unnamed: Option<String>,
@@ -154,17 +160,29 @@ struct RowView<'a> {
 }
 
 impl<'a> RowView<'a> {
-    fn of(function: &'a Function) -> Self {
+    fn of(function: &'a Function, tasks: &[Task]) -> Self {
         let (file, line) = match &function.place {
             Place::Line(line) => (Some(&*line.file), Some(u64::from(line.number))),
-            Place::Whole | Place::NoLine => (None, None),
+            _ => (None, None),
         };
         // Several functions can have a part of one line.
-        let of_function = file.is_none();
+        let of_function = function.is_of_function();
+        let has_address = of_function || file.is_some();
+        let (task, object) = match &function.place {
+            // A process whose threads are apart goes by the first of them.
+            Place::Task(Some(of_row)) => {
+                let is_it = |task: &Task| {
+                    task.tgid == of_row.tgid && (of_row.tid.is_none() || task.tid == of_row.tid)
+                };
+                (tasks.iter().position(is_it), None)
+            }
+            Place::Task(None) => (None, None),
+            _ => (function.task.index(), Some(function.object.index())),
+        };
         Self {
-            task: function.task.index(),
-            object: function.object.index(),
-            address: format!("{:#x}", function.address),
+            task,
+            object,
+            address: has_address.then(|| format!("{:#x}", function.address)),
             function: function.name.as_deref().ok().filter(|_| of_function),
             mangled: function.mangled.as_deref().filter(|_| of_function),
             unnamed: function.name.as_ref().err().map(ToString::to_string),

@@ -34,6 +34,7 @@ pub fn write(
         head: None,
         comm: printable(&name.to_string_lossy()).into_owned(),
         functions,
+        total,
     }];
     let comments = other.comments.iter();
     let comments = comments.map(|comment| format!("note: {}", printable(comment)));
@@ -57,11 +58,15 @@ pub fn write(
         ),
         objects: &other.objects,
         time: Time::Sum(*rate, unit.to_string()),
+        total,
         parts: parts
             .into_iter()
             .filter(|part| !part.functions.is_empty())
             .collect(),
-        empty: "there is nothing in it",
+        empty: match total {
+            0 => "there is nothing in it",
+            _ => "there is nothing in it that the filters let through",
+        },
         tail: not_known
             .into_iter()
             .chain(comments)

@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::{
     style::{self, Style},
-    table::{self, Time},
+    table::{self, Time, share_text},
     text::Layout,
 };
 use crate::{profile::Object, symbolize::Function};
@@ -17,6 +17,8 @@ pub(super) struct Page<'a> {
     pub(super) head: String,
     pub(super) objects: &'a [Object],
     pub(super) time: Time,
+    /// All that was counted, also what has no row.
+    pub(super) total: u64,
     /// The rows; those of each task, where tasks are kept apart.
     pub(super) parts: Vec<Part<'a>>,
     /// What is said where there are none.
@@ -32,15 +34,11 @@ pub(super) struct Part<'a> {
     /// The same in a word.
     pub(super) comm: String,
     pub(super) functions: &'a [Function],
+    /// What their shares are of.
+    pub(super) total: u64,
 }
 
 impl Page<'_> {
-    /// All that was counted.
-    pub(super) fn total(&self) -> u64 {
-        let parts = self.parts.iter().flat_map(|part| part.functions);
-        parts.map(Function::ticks).sum()
-    }
-
     pub(super) fn write(&self, layout: Layout, out: &mut impl Write) -> io::Result<()> {
         match layout.style {
             Style::Flat => self.write_flat(layout, out),
@@ -61,15 +59,27 @@ impl Page<'_> {
                 writeln!(out, "{gap}{}", fold(head, layout.width))?;
                 gap = "\n";
             }
-            table::write(self.objects, &self.time, part.functions, layout, out)?;
+            let rows = (part.functions, part.total);
+            table::write(self.objects, &self.time, rows, layout, out)?;
         }
         writeln!(out)?;
         self.write_tail(layout, out)
     }
 
+    /// What the filters have left out, if anything.
+    pub(super) fn filtered_out(&self, layout: Layout) -> Option<String> {
+        let rows = self.parts.iter().flat_map(|part| part.functions);
+        let left_out = self.total.saturating_sub(rows.map(Function::ticks).sum());
+        (left_out > 0).then(|| {
+            let share = share_text(left_out, self.total, layout.errors);
+            format!("filtered out: {left_out} ticks, {share}")
+        })
+    }
+
     /// What to know, after the rows.
     pub(super) fn write_tail(&self, layout: Layout, out: &mut impl Write) -> io::Result<()> {
-        let mut lines = self.tail.iter();
+        let left_out = self.filtered_out(layout);
+        let mut lines = left_out.iter().chain(&self.tail);
         lines.try_for_each(|line| writeln!(out, "{}", fold(line, layout.width)))
     }
 }

@@ -35,6 +35,7 @@ pub fn write(
         head: None,
         comm: executable.clone(),
         functions,
+        total: ticks,
     }];
     let notes = notes(recorded, &executable).into_iter();
     let notes = notes.map(|note| format!("note: {note}"));
@@ -48,11 +49,17 @@ pub fn write(
         ),
         objects: &recorded.objects,
         time: Time::Sum(rate, unit),
+        total: ticks,
         parts: parts
             .into_iter()
             .filter(|part| !part.functions.is_empty())
             .collect(),
-        empty: "no ticks: the program used less CPU time than one tick stands for, or its clock was off",
+        empty: match ticks {
+            0 => {
+                "no ticks: the program used less CPU time than one tick stands for, or its clock was off"
+            }
+            _ => "there are ticks, but none that the filters let through",
+        },
         tail: notes.chain(sources).collect(),
     };
     page.write(layout, out)

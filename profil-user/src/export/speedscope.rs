@@ -57,10 +57,14 @@ fn sampled(profile: &Profile, functions: &[Function], frames: &mut Frames) -> Sa
     };
     let samples = functions.iter().map(|function| {
         let object = profile.object(function.object);
-        [
-            frames.place(Frame::of_object(object)),
-            frames.place(Frame::of_function(function, object)),
-        ]
+        let mut stack = Vec::new();
+        if !matches!(function.place, Place::Task(_)) {
+            stack.push(frames.place(Frame::of_object(object)));
+        }
+        if function.place != Place::Object {
+            stack.push(frames.place(Frame::of_function(function, object)));
+        }
+        stack
     });
     let samples = samples.collect();
     let period_ns = profile.rate.period_ns();
@@ -120,7 +124,7 @@ struct Sampled {
     unit: &'static str,
     start_value: u64,
     end_value: u64,
-    samples: Vec<[usize; 2]>,
+    samples: Vec<Vec<usize>>,
     weights: Vec<u64>,
 }
 
@@ -148,7 +152,8 @@ impl Frame {
                 Some(printable(&line.file).into_owned()),
                 Some(line.number.into()),
             ),
-            Place::Whole | Place::NoLine => (path(object), None),
+            Place::Task(_) => (None, None),
+            _ => (path(object), None),
         };
         Self {
             name: function_name(function, object),

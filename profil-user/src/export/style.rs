@@ -8,7 +8,7 @@ pub(super) mod perf;
 pub(super) mod prof;
 
 use super::{
-    page::{Page, Part},
+    page::Page,
     table::{and_more, function_name, shorten},
     text::Layout,
 };
@@ -47,8 +47,4 @@ fn name_of(page: &Page<'_>, function: &Function, layout: Layout, taken: usize) -
         Some(width) => shorten(&name, width.saturating_sub(taken).max(8)),
         None => name,
     }
-}
-
-fn ticks_of(part: &Part<'_>) -> u64 {
-    part.functions.iter().map(Function::ticks).sum()
 }

@@ -59,15 +59,15 @@ impl Time {
     }
 }
 
-/// Writes the lines of the flat profile, and says how many were left out.
+/// Writes the lines of the flat profile, with shares of `total` ticks, and says how many were left out.
 pub(super) fn write(
     objects: &[Object],
     time: &Time,
-    functions: &[Function],
+    (functions, total): (&[Function], u64),
     layout: Layout,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let total: u64 = functions.iter().map(Function::ticks).sum();
+    let all: u64 = functions.iter().map(Function::ticks).sum();
     let shown = layout.rows.unwrap_or(usize::MAX).min(functions.len());
     let mut so_far = 0;
     let rows: Vec<_> = functions[..shown]
@@ -86,7 +86,11 @@ pub(super) fn write(
                     .chain([function.ticks().to_string()])
                     .collect(),
                 name: function_name(function, object),
-                object: object_name(object),
+                object: match function.place {
+                    Place::Task(_) => String::new(),
+                    Place::Object => path_of(object),
+                    _ => object_name(object),
+                },
             }
         })
         .collect();
@@ -100,7 +104,7 @@ pub(super) fn write(
             .chain(["ticks".to_owned()])
             .collect(),
         name: what_rows_are(functions).to_owned(),
-        object: "object".to_owned(),
+        object: where_rows_are(functions).to_owned(),
     };
     let columns = Columns::fit(&heads, &rows, layout.width);
     columns.write(&heads, out)?;
@@ -108,7 +112,7 @@ pub(super) fn write(
         columns.write(row, out)?;
     }
     if shown < functions.len() {
-        let left_out = (functions.len() - shown, total - so_far);
+        let left_out = (functions.len() - shown, all - so_far);
         let more = and_more(left_out, total, layout.errors);
         out.write_all(more.as_bytes())?;
     }
@@ -122,8 +126,31 @@ pub(super) fn and_more((rows, ticks): (usize, u64), total: u64, errors: bool) ->
 }
 
 fn what_rows_are(rows: &[Function]) -> &'static str {
-    let of_lines = rows.iter().any(|row| row.place != Place::Whole);
-    if of_lines { "line" } else { "function" }
+    let mut places = rows.iter().map(|row| &row.place);
+    let is_whole = |place: &&Place| **place == Place::Whole;
+    match places.find(|place| !is_whole(place)) {
+        None | Some(Place::Whole) => "function",
+        Some(Place::Line(_) | Place::NoLine) => "line",
+        Some(Place::Offset(_)) => "address",
+        Some(Place::Object) => "object",
+        Some(Place::Task(_)) => "task",
+    }
+}
+
+fn where_rows_are(rows: &[Function]) -> &'static str {
+    match rows.first().map(|row| &row.place) {
+        Some(Place::Object) => "path",
+        Some(Place::Task(_)) => "",
+        _ => "object",
+    }
+}
+
+/// The path of an object, if it is a file.
+fn path_of(object: &Object) -> String {
+    match &object.kind {
+        ObjectKind::File { path, .. } => printable(&path.to_string_lossy()).into_owned(),
+        _ => String::new(),
+    }
 }
 
 /// One line of the flat profile, ready to be laid out.
@@ -167,7 +194,8 @@ impl Columns {
             write!(out, "{number:>width$}  ")?;
         }
         let name = pad(&shorten(&row.name, self.name), self.name);
-        writeln!(out, "{name}  {}", shorten(&row.object, self.object))
+        let line = format!("{name}  {}", shorten(&row.object, self.object));
+        writeln!(out, "{}", line.trim_end())
     }
 }
 
@@ -218,8 +246,13 @@ pub fn function_name(function: &Function, object: &Object) -> String {
         return format!("{}:{}", printable(&line.file), line.number);
     }
     match &function.name {
-        Ok(name) if function.place == Place::NoLine => format!("{} (no line)", printable(name)),
-        Ok(name) => printable(name).into_owned(),
+        Ok(name) => match function.place {
+            Place::NoLine => format!("{} (no line)", printable(name)),
+            Place::Offset(offset) => format!("{}+{offset:#x}", printable(name)),
+            Place::Whole | Place::Line(_) | Place::Object | Place::Task(_) => {
+                printable(name).into_owned()
+            }
+        },
         Err(why) => match object.kind {
             ObjectKind::File { .. } | ObjectKind::Vdso => {
                 format!("{}+{:#x} ({why})", object_name(object), function.address)

@@ -15,7 +15,7 @@ use super::{
     whose,
 };
 use crate::{
-    profile::{Balance, Note, Profile, Task},
+    profile::{Balance, Note, Profile, TaskId},
     symbolize::Function,
 };
 
@@ -46,13 +46,24 @@ pub fn write(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let total = profile.ticks();
+    let are_apart = functions.iter().any(|row| row.task != TaskId::ALL);
     let parts = functions.chunk_by(|a, b| a.task == b.task).map(|of_task| {
-        let ticks = of_task.iter().map(Function::ticks).sum();
-        let task = whose::task_of(profile, &of_task[0]);
+        let id = of_task[0].task;
+        // Shares of a task are of all that it has, also if not all of that is shown.
+        let of_all = if are_apart {
+            profile.ticks_of(id)
+        } else {
+            total
+        };
+        let task = id.index().map(|index| &profile.tasks[index]);
         Part {
-            head: task.map(|task| task_text(task, ticks, total, layout.errors)),
+            head: task.map(|task| {
+                let share = share_text(of_all, total, layout.errors);
+                format!("{}: {of_all} ticks, {share}", printable(&task.to_string()))
+            }),
             comm: printable(&whose::comm(profile, &of_task[0])).into_owned(),
             functions: of_task,
+            total: of_all,
         }
     });
     let notes = profile.notes.iter();
@@ -68,6 +79,7 @@ pub fn write(
         ),
         objects: &profile.objects,
         time: Time::Split(profile.rate),
+        total,
         parts: parts.collect(),
         empty: why_empty(profile),
         tail: notes.chain([balance(&profile.balance)]).collect(),
@@ -75,22 +87,11 @@ pub fn write(
     page.write(layout, out)
 }
 
-/// The head of a task's part of the report.
-fn task_text(task: &Task, ticks: u64, total: u64, errors: bool) -> String {
-    let mut text = format!("pid {}", task.tgid);
-    if let Some(tid) = task.tid {
-        text += &format!(", tid {tid}");
-    }
-    text += &format!(" ({})", printable(&task.name));
-    if let Some(inner) = task.inner {
-        text += &format!(", {inner} in its own PID namespace");
-    }
-    text + &format!(": {ticks} ticks, {}", share_text(ticks, total, errors))
-}
-
 /// One line that says why there is nothing to show.
 fn why_empty(profile: &Profile) -> &'static str {
-    if profile.balance.tally.runs > 0 {
+    if profile.ticks() > 0 {
+        "there are ticks, but none that the filters let through"
+    } else if profile.balance.tally.runs > 0 {
         "nothing was counted: see the balance for where the ticks went"
     } else if profile.balance.due() < 1.0 {
         "no ticks: the process used less CPU time than one tick stands for"

@@ -2,11 +2,14 @@
 
 use crate::{
     profile::{Profile, Subject, Task},
-    symbolize::Function,
+    symbolize::{Function, Place},
 };
 
-/// The task that a row is of, where tasks are kept apart.
-pub(super) fn task_of<'a>(profile: &'a Profile, function: &Function) -> Option<&'a Task> {
+/// The task that a row is of, where tasks are kept apart; or that it stands for.
+pub(super) fn task_of<'a>(profile: &'a Profile, function: &'a Function) -> Option<&'a Task> {
+    if let Place::Task(task) = &function.place {
+        return task.as_deref();
+    }
     let index = function.task.index()?;
     profile.tasks.get(index)
 }
@@ -16,6 +19,9 @@ pub(super) fn task_of<'a>(profile: &'a Profile, function: &Function) -> Option<&
 pub(super) fn comm(profile: &Profile, function: &Function) -> String {
     if let Some(task) = task_of(profile, function) {
         return task.name.clone();
+    }
+    if let Place::Task(None) = function.place {
+        return "(nobody knows whose)".to_owned();
     }
     match &profile.subject {
         Subject::Thread(_, name) | Subject::Command(_, name) => name.clone(),

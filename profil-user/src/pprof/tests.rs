@@ -15,9 +15,7 @@ use crate::{
         Balance, Count, ElfClass, Note, Object, ObjectId, ObjectKind, Profile, Subject, Task,
         TaskId, Text,
     },
-    symbolize::{
-        Grouping, Inlined, Line, Name, Names, Source, Symbolizer, WhyUnnamed, rows, rows_by_task,
-    },
+    symbolize::{Grouping, Inlined, Line, Name, Names, Source, Symbolizer, View, WhyUnnamed},
 };
 
 fn bytes(profile: &Profile, record: &Record, packing: Packing) -> Vec<u8> {
@@ -40,10 +38,11 @@ fn report(saved: &Saved) -> String {
     for grouping in [Grouping::Function, Grouping::Inlined, Grouping::Line] {
         let mut symbolizer = Symbolizer::with_debug_dirs(Vec::new()).for_grouping(grouping);
         symbolizer.complete(saved, &saved.record.names);
-        let rows = match saved.profile.tasks[..] {
-            [] => rows(saved, &symbolizer, grouping),
-            _ => rows_by_task(saved, &symbolizer, grouping),
+        let view = View {
+            grouping,
+            ..View::default()
         };
+        let rows = view.rows(saved, &symbolizer);
         text::write(&saved.profile, &rows, text::Layout::default(), &mut out).expect("memory");
     }
     String::from_utf8(out).expect("text")

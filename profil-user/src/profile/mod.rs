@@ -183,6 +183,13 @@ impl Profile {
         self.counts.iter().map(Count::ticks).sum()
     }
 
+    /// The ticks of a task that are kept apart; of [`TaskId::ALL`], those of which it is not known
+    /// whose they are.
+    pub fn ticks_of(&self, task: TaskId) -> u64 {
+        let of_task = self.by_task.iter().filter(|(one, _)| *one == task);
+        of_task.map(|(_, count)| count.ticks()).sum()
+    }
+
     /// The object with this number.
     ///
     /// # Panics

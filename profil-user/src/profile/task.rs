@@ -1,5 +1,7 @@
 //! Whose ticks they are, where that is kept apart.
 
+use std::fmt;
+
 /// The number of a task in its profile, or all of them together.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct TaskId(usize);
@@ -20,7 +22,7 @@ impl TaskId {
 }
 
 /// A process, or a thread of one.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Task {
     /// The process.
     pub tgid: u32,
@@ -30,4 +32,19 @@ pub struct Task {
     pub name: String,
     /// Its number in its own PID namespace, if that is another than ours.
     pub inner: Option<u32>,
+}
+
+/// The name is untrusted: escape the text before display.
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "pid {}", self.tgid)?;
+        if let Some(tid) = self.tid {
+            write!(f, ", tid {tid}")?;
+        }
+        write!(f, " ({})", self.name)?;
+        match self.inner {
+            Some(inner) => write!(f, ", {inner} in its own PID namespace"),
+            None => Ok(()),
+        }
+    }
 }

@@ -2,8 +2,8 @@
 
 use std::{cmp::Reverse, collections::HashMap, sync::Arc};
 
-use super::{Line, Name, Source, Symbolizer, Ticks, WhyUnnamed};
-use crate::profile::{Count, ObjectId, TaskId};
+use super::{Line, Name, Source, Symbolizer, Ticks, View, WhyUnnamed};
+use crate::profile::{Count, ObjectId, Task, TaskId};
 
 /// What has a row of its own.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -16,6 +16,21 @@ pub enum Grouping {
     Inlined,
     /// A line of the source.
     Line,
+    /// An address, or a bin.
+    Address,
+    /// An object.
+    Object,
+    /// A process, of a profile that keeps its tasks apart.
+    Process,
+    /// A thread, of a profile that keeps threads apart.
+    Thread,
+}
+
+impl Grouping {
+    /// Whether tasks have rows, so that these are not of one task each.
+    pub(super) const fn is_of_tasks(self) -> bool {
+        matches!(self, Self::Process | Self::Thread)
+    }
 }
 
 /// Ticks of one function or line, or of one address that has no name.
@@ -49,9 +64,21 @@ pub enum Place {
     Line(Line),
     /// What of the function is on no line that is known.
     NoLine,
+    /// The address that is so far into it.
+    Offset(u64),
+    /// All of the object. The name is the object's.
+    Object,
+    /// All of a process or thread, wherever it was, or of those that nobody knows. The name is what the
+    /// task is called.
+    Task(Option<Box<Task>>),
 }
 
 impl Function {
+    /// Whether it is of one function, or of one address without a name.
+    pub(crate) const fn is_of_function(&self) -> bool {
+        matches!(self.place, Place::Whole | Place::NoLine | Place::Offset(_))
+    }
+
     /// User and system ticks together.
     pub const fn ticks(&self) -> u64 {
         self.user + self.system
@@ -65,53 +92,74 @@ pub fn functions<'a>(profile: impl Into<Ticks<'a>>, symbolizer: &Symbolizer) -> 
 }
 
 /// Adds up the ticks of a profile whose addresses were looked up, for this grouping
-/// ([`Symbolizer::for_grouping`]); most ticks first.
+/// ([`Symbolizer::for_grouping`]), all tasks together; most ticks first.
 pub fn rows<'a>(
     profile: impl Into<Ticks<'a>>,
     symbolizer: &Symbolizer,
     grouping: Grouping,
 ) -> Vec<Function> {
-    let counts = profile.into().counts.iter();
-    add_up(
-        counts.map(|count| (TaskId::ALL, count)),
-        symbolizer,
+    let view = View {
         grouping,
-    )
+        ..View::default()
+    };
+    view.summed(profile, symbolizer)
 }
 
-/// As [`rows`], for each task of a profile by itself; the task with most ticks first.
-pub fn rows_by_task<'a>(
-    profile: impl Into<Ticks<'a>>,
-    symbolizer: &Symbolizer,
-    grouping: Grouping,
-) -> Vec<Function> {
-    let counts = profile.into().by_task.iter();
-    let mut rows = add_up(
-        counts.map(|(task, count)| (*task, count)),
-        symbolizer,
-        grouping,
-    );
+/// Puts rows in the order of their tasks: the task with most ticks first.
+pub(super) fn by_task(rows: &mut [Function]) {
     let mut of_tasks: HashMap<TaskId, u64> = HashMap::new();
-    for row in &rows {
+    for row in &*rows {
         *of_tasks.entry(row.task).or_default() += row.ticks();
     }
     // Within a task they keep their order.
     rows.sort_by_key(|row| (Reverse(of_tasks[&row.task]), row.task));
-    rows
 }
 
-fn add_up<'a>(
+pub(super) fn add_up<'a>(
     counts: impl Iterator<Item = (TaskId, &'a Count)>,
+    ticks: &Ticks<'_>,
     symbolizer: &Symbolizer,
-    grouping: Grouping,
+    view: &View,
 ) -> Vec<Function> {
     let mut places: HashMap<(TaskId, ObjectId, Key), usize> = HashMap::new();
     let mut rows: Vec<Function> = Vec::new();
+    // A function has many addresses, and is matched once.
+    let mut passed: HashMap<(ObjectId, Option<&Arc<str>>), bool> = HashMap::new();
+    let grouping = view.grouping;
     for (task, count) in counts {
         let row = Row::of(count, symbolizer, grouping);
-        let key = (task, count.object, row.key());
+        let object = &ticks.objects[count.object.index()];
+        let name = row.name.ok();
+        let passes = passed
+            .entry((count.object, name))
+            .or_insert_with(|| view.sieve.passes(object, name));
+        if !*passes {
+            continue;
+        }
+        let key = match grouping {
+            Grouping::Process | Grouping::Thread => {
+                let task = whose(task, ticks.tasks, grouping);
+                (task, ObjectId::new(0), Key::All)
+            }
+            Grouping::Object => (task, count.object, Key::All),
+            _ => (task, count.object, row.key()),
+        };
+        let of_task = key.0;
         let place = *places.entry(key).or_insert_with(|| {
-            rows.push(row.empty(task, count.object));
+            rows.push(match grouping {
+                Grouping::Process | Grouping::Thread => {
+                    let task = task_of(of_task, ticks.tasks, grouping);
+                    let name = match &task {
+                        Some(task) => task.to_string(),
+                        None => "(nobody knows whose)".to_owned(),
+                    };
+                    // The row is not of a task's part of a report.
+                    let place = Place::Task(task.map(Box::new));
+                    whole(TaskId::ALL, count.object, (name, place))
+                }
+                Grouping::Object => whole(task, count.object, (object.name(), Place::Object)),
+                _ => row.empty(task, count.object),
+            });
             rows.len() - 1
         });
         rows[place].user += count.user;
@@ -124,6 +172,50 @@ fn add_up<'a>(
             .then(a.address.cmp(&b.address))
     });
     rows
+}
+
+/// The task whose row a task's ticks are in: of threads, where processes have rows, the first of the
+/// process.
+fn whose(task: TaskId, tasks: &[Task], grouping: Grouping) -> TaskId {
+    let Some(index) = task.index() else {
+        return task;
+    };
+    let tgid = tasks[index].tgid;
+    let first = || tasks.iter().position(|task| task.tgid == tgid);
+    match grouping {
+        Grouping::Process => TaskId::new(first().unwrap_or(index) + 1),
+        _ => task,
+    }
+}
+
+/// The task that a row stands for, if it is known.
+fn task_of(task: TaskId, tasks: &[Task], grouping: Grouping) -> Option<Task> {
+    let task = &tasks[task.index()?];
+    if grouping == Grouping::Thread || task.tid.is_none() {
+        return Some(task.clone());
+    }
+    // A process is called what its first thread is.
+    let leads = |one: &&Task| one.tgid == task.tgid && one.tid == Some(one.tgid);
+    let leader = tasks.iter().find(leads).unwrap_or(task);
+    Some(Task {
+        tid: None,
+        inner: leader.inner.filter(|_| leader.tid == Some(task.tgid)),
+        ..leader.clone()
+    })
+}
+
+/// A row for all of something, without ticks yet.
+fn whole(task: TaskId, object: ObjectId, (name, place): (String, Place)) -> Function {
+    Function {
+        task,
+        object,
+        address: 0,
+        name: Ok(name),
+        mangled: None,
+        place,
+        user: 0,
+        system: 0,
+    }
 }
 
 /// The row that an address belongs to.
@@ -144,6 +236,8 @@ enum Key {
     /// What a symbol table calls it.
     Symbol(Arc<str>),
     Line(Line),
+    /// All of the object, or of the task.
+    All,
 }
 
 impl<'a> Row<'a> {
@@ -165,7 +259,16 @@ impl<'a> Row<'a> {
         };
         let source = symbolizer.source_of(count.object, count.address);
         match (grouping, name) {
-            (Grouping::Function, _) | (_, Err(_)) => row,
+            (_, Err(_)) => row,
+            (
+                Grouping::Function | Grouping::Object | Grouping::Process | Grouping::Thread,
+                Ok(_),
+            ) => row,
+            (Grouping::Address, Ok(_)) => Self {
+                address: count.address,
+                place: Place::Offset(count.address.wrapping_sub(address)),
+                ..row
+            },
             (Grouping::Inlined, Ok(_)) => match source.and_then(|source| source.inlined.last()) {
                 Some(inlined) => Self {
                     address: count.address,

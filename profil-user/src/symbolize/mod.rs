@@ -17,10 +17,12 @@ mod offline;
 mod perf_map;
 mod reasons;
 mod sections;
+mod sieve;
 mod source;
 mod symbols;
 mod texts;
 mod ticks;
+mod view;
 
 use std::{
     collections::HashMap,
@@ -31,12 +33,14 @@ use std::{
 
 pub use debug_files::DEFAULT_DIR as DEFAULT_DEBUG_DIR;
 pub(crate) use extents::{Extents, Stretch};
-pub use functions::{Function, Grouping, Place, functions, rows, rows_by_task};
+pub use functions::{Function, Grouping, Place, functions, rows};
 pub use names::Names;
 pub(crate) use offline::open as open_offline;
 pub use perf_map::MapRefused;
+pub use sieve::{NamePattern, ObjectPattern, Sieve};
 pub use source::{Inlined, Line, Source};
 pub use ticks::Ticks;
+pub use view::{NotApart, View};
 
 use crate::{
     profile::{ElfClass, Object, ObjectId, ObjectKind, Unresolved},
@@ -162,7 +166,11 @@ impl Symbolizer {
     #[must_use]
     pub fn for_grouping(mut self, grouping: Grouping) -> Self {
         self.lines = match grouping {
-            Grouping::Function => None,
+            Grouping::Function
+            | Grouping::Address
+            | Grouping::Object
+            | Grouping::Process
+            | Grouping::Thread => None,
             Grouping::Inlined => Some(Lines::new(&self.debug_dirs, true)),
             Grouping::Line => Some(Lines::new(&self.debug_dirs, false)),
         };

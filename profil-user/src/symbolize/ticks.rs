@@ -6,7 +6,7 @@ use super::perf_map::{MapRefused, PerfMap};
 use crate::{
     options::Tgid,
     pprof::{Other, Saved},
-    profile::{self, Count, Object, ObjectId, Subject, TaskId},
+    profile::{self, Count, Object, ObjectId, Subject, Task, TaskId},
     recorded::Recorded,
     session::Taken,
     target::ObjectFile,
@@ -19,6 +19,8 @@ pub struct Ticks<'a> {
     pub(super) counts: &'a [Count],
     /// The same by task, where that is kept apart.
     pub(super) by_task: &'a [(TaskId, Count)],
+    /// Those whose ticks are kept apart.
+    pub(super) tasks: &'a [Task],
     /// In the order of the objects.
     pub(super) files: &'a [Option<Arc<ObjectFile>>],
     /// Whom it is of, if they run.
@@ -26,6 +28,22 @@ pub struct Ticks<'a> {
 }
 
 impl<'a> Ticks<'a> {
+    #[cfg(test)]
+    pub(super) const fn for_tests(
+        objects: &'a [Object],
+        counts: &'a [Count],
+        (tasks, by_task): (&'a [Task], &'a [(TaskId, Count)]),
+    ) -> Self {
+        Self {
+            objects,
+            counts,
+            by_task,
+            tasks,
+            files: &[],
+            subject: None,
+        }
+    }
+
     pub(super) fn counts_in(&self, id: ObjectId) -> &'a [Count] {
         profile::counts_in(self.counts, id)
     }
@@ -64,6 +82,7 @@ impl<'a> From<&'a Taken> for Ticks<'a> {
             objects: &taken.profile.objects,
             counts: &taken.profile.counts,
             by_task: &taken.profile.by_task,
+            tasks: &taken.profile.tasks,
             files: &taken.files,
             subject: Some(&taken.profile.subject),
         }
@@ -82,6 +101,7 @@ impl<'a> From<&'a Recorded> for Ticks<'a> {
             objects: &recorded.objects,
             counts: &recorded.counts,
             by_task: &[],
+            tasks: &[],
             files: &recorded.executables,
             subject: None,
         }
@@ -94,6 +114,7 @@ impl<'a> From<&'a Saved> for Ticks<'a> {
             objects: &saved.profile.objects,
             counts: &saved.profile.counts,
             by_task: &saved.profile.by_task,
+            tasks: &saved.profile.tasks,
             files: &saved.files,
             subject: None,
         }
@@ -106,6 +127,7 @@ impl<'a> From<&'a Other> for Ticks<'a> {
             objects: &other.objects,
             counts: &other.counts,
             by_task: &[],
+            tasks: &[],
             files: &other.files,
             subject: None,
         }

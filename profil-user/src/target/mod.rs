@@ -37,6 +37,8 @@ pub use cgroup::CgroupError;
 pub(crate) use explicit::Explicit;
 pub use explicit::Outline;
 #[cfg(feature = "session")]
+pub(crate) use glob::Glob;
+#[cfg(feature = "session")]
 pub use glob::GlobError;
 #[cfg(feature = "session")]
 pub(crate) use history::History;

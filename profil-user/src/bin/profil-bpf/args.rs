@@ -1,23 +1,28 @@
 //! Flags as typed, and flags as meant.
 
 mod names;
+mod outputs;
 mod regions;
+mod verbs;
 mod view;
 mod whom;
 
 use std::{path::PathBuf, time::Duration};
 
-use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum, error::ErrorKind};
+use clap::{CommandFactory as _, Parser, ValueEnum, error::ErrorKind};
 use profil_user::{
     ClockScope, Options, Rate, Target, Wanted,
-    export::{Destination, Format, Style},
+    export::{Destination, Format},
 };
 
 use crate::report;
+use names::NameFlags;
 pub(crate) use names::Names;
-use names::{NameFlags, RowFlags};
+pub(crate) use outputs::OF_ONE_PROGRAM;
+use outputs::destinations;
 use regions::RegionFlags;
-pub(crate) use view::View;
+use verbs::Verb;
+pub(crate) use view::Shown;
 use view::ViewFlags;
 pub(crate) use whom::Whom;
 use whom::WhomFlags;
@@ -72,9 +77,6 @@ pub(crate) struct Args {
     names: NameFlags,
 
     #[command(flatten)]
-    rows: RowFlags,
-
-    #[command(flatten)]
     view: ViewFlags,
 
     #[command(flatten)]
@@ -97,51 +99,6 @@ pub(crate) struct Args {
     /// Report rare events in the kernel half on standard error
     #[arg(short, long)]
     verbose: bool,
-}
-
-/// What else there is to do.
-#[derive(Clone, Debug, Subcommand)]
-enum Verb {
-    /// Print the flat profile of a pprof file, or of gmon.out files: ours, and those of others; or write
-    /// it in another format
-    #[command(
-        override_usage = "profil-bpf report <FILE.pb.gz> [-o <FILE>]...\n       profil-bpf report <GMON-FILE>... --exe <BINARY>"
-    )]
-    Report {
-        /// The file; or gmon.out files, which are added up
-        #[arg(value_name = "FILE")]
-        files: Vec<PathBuf>,
-
-        /// The program or shared object that was profiled, for the names in a gmon.out
-        #[arg(long, value_name = "BINARY")]
-        exe: Option<PathBuf>,
-
-        /// Write a profile of ours to FILE instead, in the format that its name says; repeatable, and
-        /// - is standard output
-        #[arg(short, long, value_name = "FILE")]
-        output: Vec<PathBuf>,
-
-        /// Format of every --output, whatever its name; without one, of standard output
-        #[arg(long, value_name = "FORMAT")]
-        format: Option<Format>,
-
-        #[command(flatten)]
-        names: NameFlags,
-
-        #[command(flatten)]
-        rows: RowFlags,
-
-        #[command(flatten)]
-        view: ViewFlags,
-    },
-    /// Print the rates of the clocks, after hz(9): the kernel's, and ours
-    Clock {
-        /// As a JSON object
-        #[arg(long)]
-        json: bool,
-    },
-    /// Tell what this kernel and these privileges allow, and try it
-    Doctor,
 }
 
 /// [`ClockScope`] as a word.
@@ -175,7 +132,8 @@ Examples:
   sudo profil-bpf -o prof/ -- make -j8           a command and all that it starts
   sudo profil-bpf --all -d 10s                   the whole machine, and the kernel
   sudo profil-bpf --comm 'postgres*' --per-process   processes by name, apart
-  sudo profil-bpf --pid 4242 --lines             by source line, where there is debug information
+  sudo profil-bpf --pid 4242 --by line           by source line, where there is debug information
+  sudo profil-bpf --pid 4242 --focus '^sort' --errors   some functions, and how sure that is
   sudo profil-bpf --pid 4242 -o gmon.out         for gprof -p BINARY gmon.out
   sudo profil-bpf --pid 4242 -o profiles/        one gmon file for every object
   sudo profil-bpf --pid 4242 -o hot.pb.gz        all of it, for report and go tool pprof
@@ -197,7 +155,7 @@ pub(crate) enum Job {
     /// Take a profile.
     Profile(Box<Plan>),
     /// Show profiles that were taken earlier.
-    Report(report::Plan),
+    Report(Box<report::Plan>),
     /// Tell the rates of its clocks.
     Clock {
         /// For a program.
@@ -216,7 +174,7 @@ pub(crate) struct Plan {
     pub(crate) duration: Option<Duration>,
     pub(crate) outputs: Vec<Destination>,
     pub(crate) names: Names,
-    pub(crate) view: View,
+    pub(crate) shown: Shown,
 }
 
 impl Args {
@@ -225,36 +183,17 @@ impl Args {
         match self.verb.take() {
             Some(Verb::Doctor) => Ok(Job::Doctor),
             Some(Verb::Clock { json }) => Ok(Job::Clock { as_json: json }),
-            Some(Verb::Report {
-                files,
-                exe,
-                output,
-                format,
-                names,
-                rows,
-                view,
-            }) => {
-                // A format alone is for standard output.
-                let output = match (&output[..], format) {
-                    ([], Some(_)) => vec![PathBuf::from("-")],
-                    _ => output,
-                };
-                let view = view
-                    .view()
-                    .map_err(|error| usage_of_report(ErrorKind::ArgumentConflict, error))?;
-                let outputs = destinations(&output, format, view.style)
-                    .map_err(|error| usage_of_report(ErrorKind::ValueValidation, &error))?;
-                report::Plan::of(files, exe, (names.names(rows), view), outputs)
-                    .map(Job::Report)
-                    .map_err(|error| usage_of_report(ErrorKind::MissingRequiredArgument, error))
-            }
+            Some(Verb::Report(flags)) => flags
+                .plan()
+                .map(|plan| Job::Report(Box::new(plan)))
+                .map_err(|(kind, message)| usage_of_report(kind, &message)),
             None => Ok(Job::Profile(Box::new(self.plan()?))),
         }
     }
 
     fn plan(mut self) -> Result<Plan, clap::Error> {
-        let view = self.view.view().map_err(usage)?;
-        let outputs = destinations(&self.output, self.format, view.style).map_err(usage)?;
+        let shown = self.view.shown().map_err(usage)?;
+        let outputs = destinations(&self.output, self.format, shown.style).map_err(usage)?;
         let (regions, dialect) = self.regions.asked().map_err(usage)?;
         let wants_buffers = outputs.iter().any(Destination::takes_buffers);
         if wants_buffers && regions.is_empty() {
@@ -267,7 +206,7 @@ impl Args {
         });
         let whom = self.whom.whom().map_err(usage)?;
         let options = Options {
-            split: self.whom.split(),
+            split: shown.split(self.whom.split()).map_err(usage)?,
             rate: self.rate,
             regions,
             dialect,
@@ -305,31 +244,10 @@ impl Args {
             options,
             duration: self.duration,
             outputs,
-            names: self.names.names(self.rows),
-            view,
+            names: self.names.names(),
+            shown,
         })
     }
-}
-
-/// Why many programs do not go into one file.
-pub(crate) const OF_ONE_PROGRAM: &str =
-    "a gmon.out or a symbol table is of one program; a directory gets one a program: -o DIR/";
-
-/// Where profiles go, by the names of outputs.
-fn destinations(
-    names: &[PathBuf],
-    format: Option<Format>,
-    style: Style,
-) -> Result<Vec<Destination>, String> {
-    let parsed = names.iter().map(|name| Destination::parse(name, format));
-    let in_style = parsed.map(|output| output.map(|output| output.in_style(style)));
-    let outputs: Result<Vec<_>, _> = in_style.collect();
-    let outputs = outputs.map_err(|error| error.to_string())?;
-    let is_stdout = |output: &&Destination| matches!(output, Destination::Stdout(_));
-    if outputs.iter().filter(is_stdout).count() > 1 {
-        return Err("standard output can be given only once".to_owned());
-    }
-    Ok(outputs)
 }
 
 fn is_of_one_program(target: &Target) -> bool {

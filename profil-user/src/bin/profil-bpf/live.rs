@@ -10,7 +10,7 @@ use std::{
 use profil_user::{
     Profile, Snapshot, Taken,
     export::text::{function_name, shorten},
-    symbolize::{Function, Symbolizer, functions},
+    symbolize::{Function, Grouping, Symbolizer, View},
 };
 use tokio::sync::watch;
 
@@ -29,10 +29,15 @@ pub(crate) struct LiveView {
 
 impl LiveView {
     /// Shows every snapshot until there are no more.
-    pub(crate) fn start(snapshots: watch::Receiver<Snapshot>, names: &Names) -> Self {
+    pub(crate) fn start(snapshots: watch::Receiver<Snapshot>, names: &Names, view: &View) -> Self {
         let names = names.clone();
+        // Lines take long, and here is no room for them.
+        let view = View {
+            grouping: Grouping::Function,
+            sieve: view.sieve.clone(),
+        };
         Self {
-            thread: thread::spawn(move || show_all(snapshots, &names)),
+            thread: thread::spawn(move || show_all(snapshots, &names, &view)),
         }
     }
 
@@ -43,12 +48,11 @@ impl LiveView {
     }
 }
 
-fn show_all(mut snapshots: watch::Receiver<Snapshot>, names: &Names) {
+fn show_all(mut snapshots: watch::Receiver<Snapshot>, names: &Names, view: &View) {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().build() else {
         return;
     };
     let mut screen = Screen::default();
-    // Lines take long, and here is no room for them.
     let mut symbolizer = Symbolizer::with_debug_dirs(names.debug_dirs.clone());
     let welcome = "profiling; Ctrl-C ends it and prints the profile";
     screen.show(&[shorten(welcome, columns())]);
@@ -57,7 +61,7 @@ fn show_all(mut snapshots: watch::Receiver<Snapshot>, names: &Names) {
             continue;
         };
         symbolizer.look_up(&taken);
-        let lines = picture(&taken, &functions(&taken, &symbolizer), columns());
+        let lines = picture(&taken, &view.summed(&taken, &symbolizer), columns());
         screen.show(&lines);
     }
     screen.show(&[]);

@@ -4,10 +4,8 @@ use profil_user::{
     Count, Profile, Taken,
     export::Content,
     pprof::Record,
-    symbolize::{Function, Grouping, Symbolizer, functions, rows, rows_by_task},
+    symbolize::{Function, Grouping, Symbolizer, View, functions},
 };
-
-use crate::args::View;
 
 /// The profile by function, which some formats are made of, and by what a person asked for.
 pub(crate) struct Named {
@@ -29,20 +27,17 @@ fn ticks_without_source(taken: &Taken, symbolizer: &Symbolizer) -> u64 {
 }
 
 impl Named {
-    pub(crate) fn of(taken: &Taken, symbolizer: &Symbolizer, grouping: Grouping) -> Self {
-        let others = grouping != Grouping::Function;
+    pub(crate) fn of(taken: &Taken, symbolizer: &Symbolizer, view: &View) -> Self {
+        let is_plain = view.is_plain() && taken.profile.tasks.is_empty();
+        let wants_source = matches!(view.grouping, Grouping::Inlined | Grouping::Line);
         Self {
             functions: functions(taken, symbolizer),
-            without_source: if others {
+            without_source: if wants_source {
                 ticks_without_source(taken, symbolizer)
             } else {
                 0
             },
-            rows: if taken.profile.tasks.is_empty() {
-                others.then(|| rows(taken, symbolizer, grouping))
-            } else {
-                Some(rows_by_task(taken, symbolizer, grouping))
-            },
+            rows: (!is_plain).then(|| view.rows(taken, symbolizer)),
             record: Record::of(taken, symbolizer),
         }
     }
@@ -59,13 +54,13 @@ impl Named {
         })
     }
 
-    pub(crate) fn content<'a>(&'a self, profile: &'a Profile, view: View) -> Content<'a> {
+    pub(crate) fn content<'a>(&'a self, profile: &'a Profile, errors: bool) -> Content<'a> {
         Content {
             profile,
             functions: &self.functions,
             rows: self.rows.as_ref().unwrap_or(&self.functions),
             record: &self.record,
-            errors: view.errors,
+            errors,
         }
     }
 }

@@ -8,14 +8,14 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use profil_user::{
-    Executable, Recorded,
+    Executable, Recorded, Task,
     export::{Content, Destination, Output, other, printable, recorded, text},
     pprof::{self, Other, PprofFile, Saved},
-    symbolize::{Function, Grouping, Symbolizer, functions, rows, rows_by_task},
+    symbolize::{Grouping, functions},
 };
 
 use crate::{
-    args::{Names, OF_ONE_PROGRAM, View},
+    args::{Names, OF_ONE_PROGRAM, Shown},
     run::layout_of,
     talk,
 };
@@ -28,13 +28,13 @@ pub(crate) enum Plan {
         files: Vec<PathBuf>,
         executable: PathBuf,
         names: Names,
-        view: View,
+        shown: Shown,
     },
     /// A pprof file, which knows what it is of.
     Pprof {
         file: PathBuf,
         names: Names,
-        view: View,
+        shown: Shown,
         /// Where it goes instead of the report, if anywhere.
         outputs: Vec<Destination>,
     },
@@ -45,7 +45,7 @@ impl Plan {
     pub(crate) fn of(
         files: Vec<PathBuf>,
         executable: Option<PathBuf>,
-        (names, view): (Names, View),
+        (names, shown): (Names, Shown),
         outputs: Vec<Destination>,
     ) -> Result<Self, &'static str> {
         let is_pprof = files.iter().any(|file| is_pprof(file));
@@ -54,7 +54,7 @@ impl Plan {
             ([file], None) if is_pprof => Ok(Self::Pprof {
                 file: file.clone(),
                 names,
-                view,
+                shown,
                 outputs,
             }),
             (_, None) if is_pprof => Err("only one pprof file can be reported at a time"),
@@ -67,17 +67,25 @@ impl Plan {
             (_, Some(_)) if !outputs.is_empty() => {
                 Err("only a profile of ours (*.pb.gz) can be written in another format")
             }
-            (_, Some(_)) if names.grouping != Grouping::Function => {
-                Err("a gmon.out is shown by function only")
+            (_, Some(_)) if !is_in_gmon(shown.view.grouping) => {
+                Err("a gmon.out is shown by function, object or address only")
             }
             (_, Some(executable)) => Ok(Self::Gmon {
                 files,
                 executable,
                 names,
-                view,
+                shown,
             }),
         }
     }
+}
+
+/// Whether a gmon.out can be shown so: it is of one program, without lines.
+const fn is_in_gmon(grouping: Grouping) -> bool {
+    matches!(
+        grouping,
+        Grouping::Function | Grouping::Object | Grouping::Address
+    )
 }
 
 /// Whether a file is a pprof file, by its name or by how it begins.
@@ -99,27 +107,27 @@ pub(crate) fn run(plan: &Plan) -> anyhow::Result<()> {
             files,
             executable,
             names,
-            view,
-        } => gmon(files, executable, (names, view)),
+            shown,
+        } => gmon(files, executable, (names, shown)),
         Plan::Pprof {
             file,
             names,
-            view,
+            shown,
             outputs,
         } if outputs.is_empty() => match read(file)? {
-            PprofFile::Saved(profile) => saved(*profile, (names, view)),
-            PprofFile::Other(profile) => other(*profile, file, (names, view)),
+            PprofFile::Saved(profile) => saved(*profile, file, (names, shown)),
+            PprofFile::Other(profile) => other(*profile, file, (names, shown)),
         },
         Plan::Pprof {
             file,
             names,
-            view,
+            shown,
             outputs,
         } => {
             let outputs = outputs.iter().cloned().map(Output::open);
             let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
             match read(file)? {
-                PprofFile::Saved(profile) => convert(*profile, (names, view), outputs),
+                PprofFile::Saved(profile) => convert((*profile, file), (names, shown), outputs),
                 PprofFile::Other(_) => bail!(
                     "{} was not written by profil-bpf, or was changed since: it can be shown, and not \
                      written in another format",
@@ -144,33 +152,34 @@ fn read(path: &Path) -> anyhow::Result<PprofFile> {
 fn gmon(
     files: &[PathBuf],
     executable: &Path,
-    (names, view): (&Names, &View),
+    (names, shown): (&Names, &Shown),
 ) -> anyhow::Result<()> {
     let executable = Executable::open(executable, &names.debug_dirs)?;
     let profile = Recorded::read(files, &executable)?;
-    let mut symbolizer = names.symbolizer();
+    let mut symbolizer = names.symbolizer(shown.view.grouping);
     symbolizer.look_up(&profile);
-    let functions = functions(&profile, &symbolizer);
-    print(view, |layout, out| {
+    let functions = shown.view.rows(&profile, &symbolizer);
+    print(shown, |layout, out| {
         recorded::write(&profile, &functions, layout, out)
     })
 }
 
 /// A profile of ours: what was printed when it was taken.
-fn saved(mut saved: Saved, (names, view): (&Names, &View)) -> anyhow::Result<()> {
+fn saved(mut saved: Saved, path: &Path, (names, shown): (&Names, &Shown)) -> anyhow::Result<()> {
+    fits(path, shown, &saved.profile.tasks)?;
     saved.open_files(&names.debug_dirs);
-    let mut symbolizer = names.symbolizer();
+    let mut symbolizer = names.symbolizer(shown.view.grouping);
     symbolizer.complete(&saved, &saved.record.names);
-    let rows = rows_of(&saved, &symbolizer, names.grouping);
-    print(view, |layout, out| {
+    let rows = shown.view.rows(&saved, &symbolizer);
+    print(shown, |layout, out| {
         text::write(&saved.profile, &rows, layout, out)
     })
 }
 
 /// A profile of ours in other formats, as if they had been asked for when it was taken.
 fn convert(
-    mut saved: Saved,
-    (names, view): (&Names, &View),
+    (mut saved, path): (Saved, &Path),
+    (names, shown): (&Names, &Shown),
     outputs: Vec<Output>,
 ) -> anyhow::Result<()> {
     let of_many = !saved.profile.subject.is_of_one_program();
@@ -180,12 +189,13 @@ fn convert(
     if saved.profile.buffers.is_empty() && outputs.iter().any(Output::takes_buffers) {
         bail!("a buffer is that of a region, and the profile was taken without one");
     }
+    fits(path, shown, &saved.profile.tasks)?;
     saved.open_files(&names.debug_dirs);
     let keeps_names = outputs.iter().any(Output::keeps_names);
     let mut symbolizer = if keeps_names {
         names.recorder()
     } else {
-        names.symbolizer()
+        names.symbolizer(shown.view.grouping)
     };
     symbolizer.complete(&saved, &saved.record.names);
     if keeps_names {
@@ -194,9 +204,9 @@ fn convert(
     let content = Content {
         profile: &saved.profile,
         functions: &functions(&saved, &symbolizer),
-        rows: &rows_of(&saved, &symbolizer, names.grouping),
+        rows: &shown.view.rows(&saved, &symbolizer),
         record: &saved.record,
-        errors: view.errors,
+        errors: shown.errors,
     };
     // Files first: standard output can be a pipe that nobody reads.
     let (to_stdout, files): (Vec<_>, Vec<_>) = outputs.into_iter().partition(Output::is_stdout);
@@ -208,30 +218,30 @@ fn convert(
     Ok(())
 }
 
-fn rows_of(saved: &Saved, symbolizer: &Symbolizer, grouping: Grouping) -> Vec<Function> {
-    if saved.profile.tasks.is_empty() {
-        rows(saved, symbolizer, grouping)
-    } else {
-        rows_by_task(saved, symbolizer, grouping)
-    }
-}
-
-fn other(mut profile: Other, path: &Path, (names, view): (&Names, &View)) -> anyhow::Result<()> {
+fn other(mut profile: Other, path: &Path, (names, shown): (&Names, &Shown)) -> anyhow::Result<()> {
+    fits(path, shown, &[])?;
     profile.open_files(&names.debug_dirs);
-    let mut symbolizer = names.symbolizer();
+    let mut symbolizer = names.symbolizer(shown.view.grouping);
     symbolizer.complete(&profile, &profile.names);
-    let rows = rows(&profile, &symbolizer, names.grouping);
-    print(view, |layout, out| {
+    let rows = shown.view.rows(&profile, &symbolizer);
+    print(shown, |layout, out| {
         other::write(&profile, path, &rows, layout, out)
     })
 }
 
+/// Whether a file has such rows.
+fn fits(path: &Path, shown: &Shown, tasks: &[Task]) -> anyhow::Result<()> {
+    let path = path.to_string_lossy();
+    let fits = shown.view.fits(tasks);
+    fits.with_context(|| format!("cannot show {} so", printable(&path)))
+}
+
 fn print(
-    view: &View,
+    shown: &Shown,
     write: impl FnOnce(text::Layout, &mut io::BufWriter<io::StdoutLock<'_>>) -> io::Result<()>,
 ) -> anyhow::Result<()> {
     let stdout = io::stdout();
-    let layout = layout_of(&stdout, view);
+    let layout = layout_of(&stdout, shown.style, shown.errors);
     let mut out = io::BufWriter::new(stdout.lock());
     write(layout, &mut out)
         .and_then(|()| out.flush())

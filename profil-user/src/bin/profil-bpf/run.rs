@@ -11,14 +11,14 @@ use std::{
 use anyhow::Context as _;
 use profil_user::{
     Session, Taken, Target,
-    export::{Content, Output, text},
+    export::{Content, Output, Style, text},
     launch::{Launched, exit_code},
-    symbolize::{Grouping, Symbolizer},
+    symbolize::{Symbolizer, View},
 };
 use tokio::{runtime::Runtime, sync::oneshot};
 
 use crate::{
-    args::{Names, Plan, View, Whom},
+    args::{Names, Plan, Whom},
     live::LiveView,
     named::Named,
     outline,
@@ -59,7 +59,7 @@ pub(crate) fn run(mut plan: Plan) -> anyhow::Result<Option<u8>> {
     for line in outline::lines(&session.outlines(), session.kernel_bytes()) {
         talk::note(&line);
     }
-    let names = &plan.names;
+    let names = (&plan.names, &plan.shown.view);
     let watching = (&mut signals, switches);
     let taken = take(
         &runtime,
@@ -80,8 +80,8 @@ pub(crate) fn run(mut plan: Plan) -> anyhow::Result<Option<u8>> {
     if let Some(text) = named.shortcoming(&taken) {
         talk::note(&text);
     }
-    let content = named.content(&taken.profile, plan.view);
-    write_all(outputs, &content, (to, &plan.view), signals)?;
+    let content = named.content(&taken.profile, plan.shown.errors);
+    write_all(outputs, &content, (to, plan.shown.style), signals)?;
     match command {
         None => Ok(None),
         Some(mut command) => Ok(command.try_wait()?.map(exit_code)),
@@ -102,12 +102,12 @@ fn take(
     command: Option<&mut Launched>,
     (signals, mut switches): (&mut Signals, Switches),
     duration: Option<Duration>,
-    names: &Names,
+    (names, view): (&Names, &View),
 ) -> anyhow::Result<Taken> {
     let is_command = command.is_some();
     // A command has the terminal for itself.
-    let view = (io::stderr().is_terminal() && !is_command)
-        .then(|| LiveView::start(session.snapshots(), names));
+    let live = (io::stderr().is_terminal() && !is_command)
+        .then(|| LiveView::start(session.snapshots(), names, view));
     let time_is_up = async {
         match duration {
             Some(duration) => tokio::time::sleep(duration).await,
@@ -129,8 +129,8 @@ fn take(
         };
         session.run(stop).await
     });
-    if let Some(view) = view {
-        view.end();
+    if let Some(live) = live {
+        live.end();
     }
     Ok(result?)
 }
@@ -141,20 +141,20 @@ fn name(
     runtime: &Runtime,
     taken: &Taken,
     signals: &mut Signals,
-    (names, keeps_names): (&Names, bool),
+    ((names, view), keeps_names): ((&Names, &View), bool),
 ) -> Named {
     let (send, receive) = oneshot::channel();
     let looked_up = taken.clone();
-    let names = names.clone();
+    let (names, seen) = (names.clone(), view.clone());
     thread::spawn(move || {
         let mut symbolizer = if keeps_names {
             names.recorder()
         } else {
-            names.symbolizer()
+            names.symbolizer(seen.grouping)
         };
         symbolizer.look_up(&looked_up);
         // Nobody waits any more after a signal.
-        let _ = send.send(Named::of(&looked_up, &symbolizer, names.grouping));
+        let _ = send.send(Named::of(&looked_up, &symbolizer, &seen));
     });
     let named = runtime.block_on(async {
         tokio::select! {
@@ -162,7 +162,7 @@ fn name(
             () = signals.next() => None,
         }
     });
-    named.unwrap_or_else(|| Named::of(taken, &Symbolizer::new(), Grouping::Function))
+    named.unwrap_or_else(|| Named::of(taken, &Symbolizer::new(), view))
 }
 
 /// Writes every output, also when one of them fails; the first failure is the result. Files come
@@ -170,7 +170,7 @@ fn name(
 fn write_all(
     outputs: Vec<Output>,
     content: &Content<'_>,
-    (to, view): (Stream, &View),
+    (to, style): (Stream, Style),
     signals: Signals,
 ) -> anyhow::Result<()> {
     let mut failures = Vec::new();
@@ -186,7 +186,7 @@ fn write_all(
     signals.stop_listening();
     let shown = match to_stdout.into_iter().next() {
         Some(output) => output.write(content).map(|_| ()).map_err(Into::into),
-        None => report(content, (to, view)).context("cannot write the report"),
+        None => report(content, (to, style)).context("cannot write the report"),
     };
     failures.extend(shown.err());
     for note in notes {
@@ -203,16 +203,16 @@ fn write_all(
 }
 
 /// The flat profile on a standard stream.
-fn report(content: &Content<'_>, (to, view): (Stream, &View)) -> io::Result<()> {
+fn report(content: &Content<'_>, (to, style): (Stream, Style)) -> io::Result<()> {
     match to {
         Stream::Stdout => {
             let stdout = io::stdout();
-            let layout = layout_of(&stdout, view);
+            let layout = layout_of(&stdout, style, content.errors);
             write_report(content, layout, stdout.lock())
         }
         Stream::Stderr => {
             let stderr = io::stderr();
-            let layout = layout_of(&stderr, view);
+            let layout = layout_of(&stderr, style, content.errors);
             write_report(content, layout, stderr.lock())
         }
     }
@@ -229,8 +229,11 @@ fn write_report(
 }
 
 /// The room on a standard stream: what a terminal has, or all that is wanted.
-pub(crate) fn layout_of(stream: &(impl io::IsTerminal + AsFd), view: &View) -> text::Layout {
-    let &View { style, errors } = view;
+pub(crate) fn layout_of(
+    stream: &(impl io::IsTerminal + AsFd),
+    style: Style,
+    errors: bool,
+) -> text::Layout {
     if !stream.is_terminal() {
         return text::Layout {
             style,

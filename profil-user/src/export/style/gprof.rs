@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use crate::export::{
     page::Page,
-    style::{name_of, shown, ticks_of},
+    style::{name_of, shown},
     table::percent,
     text::Layout,
 };
@@ -25,7 +25,11 @@ pub(in crate::export) fn write(
         general(1.0 / rate)
     )?;
     if page.parts.is_empty() {
-        writeln!(out, " no time accumulated\n")?;
+        let empty = match page.total {
+            0 => " no time accumulated",
+            _ => page.empty,
+        };
+        writeln!(out, "{empty}\n")?;
     }
     for part in &page.parts {
         if let Some(head) = &part.head {
@@ -43,7 +47,7 @@ pub(in crate::export) fn write(
             "{:>5} {unit:>9.9}  {unit:>8.8} {calls:>8} {per_call:>8} {per_call:>8}  {name:<8}",
             "time"
         )?;
-        let total = ticks_of(part);
+        let total = part.total;
         let (functions, more) = shown(part.functions, layout, total);
         let mut so_far = 0;
         for function in functions {

@@ -9,13 +9,14 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::{
     export::{
-        page::Page,
+        escape::printable,
+        page::{Page, Part},
         style::name_of,
         table::{and_more, error_text, object_name, pad, percent, shorten},
         text::Layout,
     },
     profile::ObjectKind,
-    symbolize::Function,
+    symbolize::{Function, Place},
 };
 
 const HEADS: [&str; 4] = ["Overhead", "Command", "Shared Object", "Symbol"];
@@ -28,14 +29,14 @@ pub(in crate::export) fn write(
     layout: Layout,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let total = page.total();
+    let total = page.total;
     let mut rows: Vec<_> = page
         .parts
         .iter()
         .flat_map(|part| {
             part.functions
                 .iter()
-                .map(|function| (&*part.comm, function))
+                .map(|function| (page.comm_of(part, function), function))
         })
         .collect();
     // What has as many ticks keeps its order.
@@ -49,7 +50,7 @@ pub(in crate::export) fn write(
     };
     let rows: Vec<_> = rows
         .into_iter()
-        .map(|(comm, function)| (cut(comm), cut(&page.object_of(function)), function))
+        .map(|(comm, function)| (cut(&comm), cut(&page.object_of(function)), function))
         .collect();
     let widest = |head: &str, cells: &mut dyn Iterator<Item = usize>| {
         cells.max().unwrap_or(0).max(head.width())
@@ -80,12 +81,12 @@ pub(in crate::export) fn write(
     for (comm, in_object, function) in rows {
         let share = format!("{:.2}%", percent(function.ticks(), total));
         let kind = &page.objects[function.object.index()].kind;
-        let mark = if *kind == ObjectKind::Kernel {
-            'k'
-        } else {
-            '.'
+        let mark = match (&function.place, kind) {
+            (Place::Task(_), _) => "",
+            (_, ObjectKind::Kernel) => "[k] ",
+            _ => "[.] ",
         };
-        let symbol = format!("[{mark}] {}", name_of(page, function, layout, taken));
+        let symbol = format!("{mark}{}", name_of(page, function, layout, taken));
         let error = error_text(function.ticks(), total);
         writeln!(
             out,
@@ -105,13 +106,24 @@ pub(in crate::export) fn write(
         )?;
     }
     writeln!(out, "\n#")?;
-    page.tail
-        .iter()
-        .try_for_each(|line| writeln!(out, "# {line}"))
+    let left_out = page.filtered_out(layout);
+    let mut lines = left_out.iter().chain(&page.tail);
+    lines.try_for_each(|line| writeln!(out, "# {line}"))
 }
 
 impl Page<'_> {
+    fn comm_of(&self, part: &Part<'_>, function: &Function) -> String {
+        match &function.place {
+            Place::Task(Some(task)) => printable(&task.name).into_owned(),
+            _ => part.comm.clone(),
+        }
+    }
+
     fn object_of(&self, function: &Function) -> String {
-        object_name(&self.objects[function.object.index()])
+        match function.place {
+            // It is in no object of its own.
+            Place::Task(_) => String::new(),
+            _ => object_name(&self.objects[function.object.index()]),
+        }
     }
 }

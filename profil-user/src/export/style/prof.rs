@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::export::{
     page::Page,
-    style::{name_of, shown, ticks_of},
+    style::{name_of, shown},
     table::percent,
     text::Layout,
 };
@@ -32,7 +32,7 @@ pub(in crate::export) fn write(
             "{:>6}{own:>8.7}{sum:>8}{calls:>8}{per_call:>12}  Name",
             "%Time"
         )?;
-        let total = ticks_of(part);
+        let total = part.total;
         let (functions, more) = shown(part.functions, layout, total);
         let mut so_far = 0;
         for function in functions {

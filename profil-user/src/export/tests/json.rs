@@ -3,7 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{assert_golden, assert_neutral, sample, schema::faults, written};
-use crate::export::json;
+use crate::{
+    export::json,
+    profile::{Task, TaskId},
+    symbolize::Place,
+};
 
 fn schema() -> Value {
     serde_json::from_str(include_str!("../../../../docs/profile.schema.json")).expect("JSON")
@@ -65,4 +69,28 @@ fn names_are_read_as_they_were() {
         assert_eq!(task["comm"], expected.name);
         assert_eq!(task["tid"].as_u64(), expected.tid.map(u64::from));
     }
+}
+
+/// A process has no object, no address and no function.
+#[test]
+fn a_row_of_a_process_names_its_task() {
+    let (profile, mut functions) = sample::hostile();
+    functions.truncate(2);
+    let process = Task {
+        tid: None,
+        ..profile.tasks[0].clone()
+    };
+    for (function, task) in functions.iter_mut().zip([Some(process), None]) {
+        function.task = TaskId::ALL;
+        function.place = Place::Task(task.map(Box::new));
+    }
+    let value: Value =
+        serde_json::from_str(&written(json::write, &(profile, functions))).expect("JSON");
+    assert_eq!(faults(&schema(), &value), [""; 0]);
+    assert_eq!(value["rows"][0]["task"], 0);
+    assert_eq!(value["rows"][1]["task"], Value::Null);
+    for field in ["object", "address", "function"] {
+        assert_eq!(value["rows"][0][field], Value::Null);
+    }
+    assert_eq!(value["filtered_out"], 774 - 90 - 89);
 }

@@ -7,7 +7,8 @@ use profil_common::{Outcome, Tally};
 use crate::{
     options::{Rate, Tgid},
     profile::{
-        Balance, ElfClass, Note, Object, ObjectId, ObjectKind, Profile, Subject, Task, TaskId,
+        Balance, Count, ElfClass, Note, Object, ObjectId, ObjectKind, Profile, Subject, Task,
+        TaskId,
     },
     symbolize::{Function, Line, Place, WhyUnnamed},
 };
@@ -107,6 +108,16 @@ pub(super) fn empty() -> (Profile, Vec<Function>) {
 }
 
 fn profile(subject: Subject, objects: Vec<Object>, functions: &[Function]) -> Profile {
+    let count = |function: &Function| Count {
+        object: function.object,
+        address: function.address,
+        user: function.user,
+        system: function.system,
+    };
+    let mut counts: Vec<_> = functions.iter().map(count).collect();
+    counts.sort_by_key(|count| (count.object, count.address));
+    let of_tasks = functions.iter().filter(|one| one.task != TaskId::ALL);
+    let by_task = of_tasks.map(|one| (one.task, count(one))).collect();
     let ticks = functions.iter().map(Function::ticks).sum();
     let mut tally = Tally {
         runs: ticks,
@@ -118,9 +129,9 @@ fn profile(subject: Subject, objects: Vec<Object>, functions: &[Function]) -> Pr
         rate: Rate::DEFAULT,
         elapsed: Duration::from_millis(1500),
         objects,
-        counts: Vec::new(),
+        counts,
         tasks: Vec::new(),
-        by_task: Vec::new(),
+        by_task,
         balance: Balance {
             tally,
             binned: ticks,

@@ -78,7 +78,7 @@ fn go() -> schema::Profile {
 fn rows_of(other: &Other) -> Vec<(String, u64)> {
     let mut symbolizer = Symbolizer::with_debug_dirs(Vec::new());
     symbolizer.complete(other, &other.names);
-    let rows = rows(other, &symbolizer, Grouping::Function);
+    let rows = crate::symbolize::rows(other, &symbolizer, Grouping::Function);
     let name = |row: &crate::symbolize::Function| {
         text::function_name(row, &other.objects[row.object.index()])
     };

@@ -1,0 +1,74 @@
+//! What else there is to do than to take a profile.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, error::ErrorKind};
+use profil_user::export::Format;
+
+use super::{names::NameFlags, outputs::destinations, view::ViewFlags};
+use crate::report;
+
+/// What else there is to do.
+#[derive(Clone, Debug, Subcommand)]
+pub(super) enum Verb {
+    /// Print the flat profile of a pprof file, or of gmon.out files: ours, and those of others; or write
+    /// it in another format
+    #[command(
+        override_usage = "profil-bpf report <FILE.pb.gz> [-o <FILE>]...\n       profil-bpf report <GMON-FILE>... --exe <BINARY>"
+    )]
+    Report(Box<ReportFlags>),
+    /// Print the rates of the clocks, after hz(9): the kernel's, and ours
+    Clock {
+        /// As a JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Tell what this kernel and these privileges allow, and try it
+    Doctor,
+}
+
+/// Flags of `report`.
+#[derive(Clone, Debug, Args)]
+pub(super) struct ReportFlags {
+    /// The file; or gmon.out files, which are added up
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// The program or shared object that was profiled, for the names in a gmon.out
+    #[arg(long, value_name = "BINARY")]
+    exe: Option<PathBuf>,
+
+    /// Write a profile of ours to FILE instead, in the format that its name says; repeatable, and
+    /// - is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Vec<PathBuf>,
+
+    /// Format of every --output, whatever its name; without one, of standard output
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
+
+    #[command(flatten)]
+    names: NameFlags,
+
+    #[command(flatten)]
+    view: ViewFlags,
+}
+
+impl ReportFlags {
+    /// What is meant, or what is wrong.
+    pub(super) fn plan(self) -> Result<report::Plan, (ErrorKind, String)> {
+        // A format alone is for standard output.
+        let output = match (&self.output[..], self.format) {
+            ([], Some(_)) => vec![PathBuf::from("-")],
+            _ => self.output,
+        };
+        let shown = self
+            .view
+            .shown()
+            .map_err(|error| (ErrorKind::ArgumentConflict, error.to_owned()))?;
+        let outputs = destinations(&output, self.format, shown.style)
+            .map_err(|error| (ErrorKind::ValueValidation, error))?;
+        report::Plan::of(self.files, self.exe, (self.names.names(), shown), outputs)
+            .map_err(|error| (ErrorKind::MissingRequiredArgument, error.to_owned()))
+    }
+}
