@@ -41,6 +41,8 @@
     )
 )]
 
+#[cfg(feature = "session")]
+pub mod compare;
 pub mod doctor;
 #[cfg(feature = "session")]
 mod drain;

@@ -225,3 +225,37 @@ fn what_is_no_filter_is_refused() {
         .assert_clear_error()
         .assert_says("--by thread");
 }
+
+#[test]
+fn profiles_add_up() {
+    let dir = places::public_dir();
+    let path = |name: &str| dir.path().join(name);
+    fs::write(path("a.pb"), SMALL).expect("a file");
+    fs::write(path("b.pb"), SMALL).expect("a file");
+    let profil = |arguments: &[&str]| Profiler::new().args(arguments).in_dir(dir.path()).run();
+    let merged = profil(&["merge", "a.pb", "b.pb", "a.pb", "-o", "sum.pb.gz"]);
+    merged.assert_code(0);
+    let finished = profil(&["report", "sum.pb.gz"]);
+    finished.assert_code(0);
+    let report = Report::of(&finished.stdout);
+    assert_eq!(report.ticks(), 48);
+    assert_eq!(report.ticks_of("f(int)"), 30);
+    assert_eq!(report.ticks_of("g"), 9);
+    assert!(finished.stdout.contains("in 4.50 s"), "{}", finished.stdout);
+
+    fs::write(path("changed.pb"), [SMALL, &[0x50, 1]].concat()).expect("a file");
+    let refused = profil(&["merge", "a.pb", "changed.pb", "-o", "other.pb.gz"]);
+    refused
+        .assert_code(1)
+        .assert_clear_error()
+        .assert_says("changed.pb");
+    for arguments in [
+        &["a.pb", "-o", "x.pb.gz"][..],
+        &["a.pb", "b.pb"],
+        &["a.pb", "b.pb", "-o", "x.txt"],
+    ] {
+        let refused = profil(&[&["merge"], arguments].concat());
+        refused.assert_code(2).assert_clear_error();
+    }
+    assert!(!path("other.pb.gz").exists() && !path("x.pb.gz").exists());
+}

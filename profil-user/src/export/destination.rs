@@ -184,7 +184,7 @@ impl Destination {
     }
 
     /// Whether it keeps all that is known of names: lines and inlined functions, too.
-    pub(super) fn keeps_names(&self) -> bool {
+    pub fn keeps_names(&self) -> bool {
         let (Self::Stdout(format) | Self::File(_, format) | Self::Directory(_, format)) = self;
         matches!(format, Format::Pprof(_))
     }

@@ -37,6 +37,26 @@ pub(crate) struct Piece {
     pub(super) offset: u64,
 }
 
+impl Piece {
+    /// The same parts, as few as they are where some overlap or follow one another.
+    pub(crate) fn united(mut pieces: Vec<Self>) -> Vec<Self> {
+        pieces.sort_unstable_by_key(|piece| (piece.start, piece.end));
+        let mut all: Vec<Self> = Vec::new();
+        for piece in pieces {
+            let far = piece.offset.wrapping_sub(piece.start);
+            match all.last_mut() {
+                Some(last)
+                    if last.offset.wrapping_sub(last.start) == far && piece.start <= last.end =>
+                {
+                    last.end = last.end.max(piece.end);
+                }
+                _ => all.push(piece),
+            }
+        }
+        all
+    }
+}
+
 /// The parts of an object that have ticks or are profiled.
 pub(super) fn pieces(profile: &Profile, id: ObjectId, file: Option<&ObjectFile>) -> Vec<Piece> {
     let object = profile.object(id);

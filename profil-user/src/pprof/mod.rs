@@ -36,7 +36,9 @@ mod strings;
 mod wire;
 mod write;
 
+pub(crate) use layout::Piece;
 pub use other::Other;
+pub(crate) use read::MOST_TICKS;
 pub use read::{MOST_BYTES, PprofError, PprofFile, is_packed, read};
 pub use saved::{Record, Saved};
 #[doc(hidden)]
@@ -64,4 +66,4 @@ mod word {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

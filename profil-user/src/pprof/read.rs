@@ -34,7 +34,7 @@ pub const MOST_BYTES: u64 = 64 << 20;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// More ticks than that are not believed: sums of a few such numbers cannot overflow.
-const MOST_TICKS: u64 = 1 << 58;
+pub(crate) const MOST_TICKS: u64 = 1 << 58;
 
 /// Why a file is not read.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]

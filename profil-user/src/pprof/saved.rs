@@ -20,9 +20,9 @@ pub struct Record {
     /// What addresses are called.
     pub names: Names,
     /// When the profile was begun, in nanoseconds since 1970.
-    pub(super) began_ns: i64,
+    pub(crate) began_ns: i64,
     /// The parts of each object.
-    pub(super) pieces: Vec<Vec<Piece>>,
+    pub(crate) pieces: Vec<Vec<Piece>>,
 }
 
 impl Record {
@@ -76,7 +76,7 @@ impl Saved {
         Self::with(profile, record)
     }
 
-    pub(super) fn with(profile: Profile, record: Record) -> Self {
+    pub(crate) fn with(profile: Profile, record: Record) -> Self {
         Self {
             files: vec![None; profile.objects.len()],
             profile,

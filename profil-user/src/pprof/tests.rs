@@ -1,4 +1,4 @@
-mod arbitrary;
+pub(crate) mod arbitrary;
 mod damage;
 mod others;
 
@@ -49,7 +49,7 @@ fn report(saved: &Saved) -> String {
 }
 
 /// Two objects that overlap, and functions of all kinds.
-fn small() -> (Profile, Record) {
+pub(crate) fn small() -> (Profile, Record) {
     let file = |path: &str, is_main, id: &str| Object {
         kind: ObjectKind::File {
             path: PathBuf::from(path),

@@ -15,7 +15,7 @@ use profil_user::{
     export::{Destination, Format},
 };
 
-use crate::report;
+use crate::{merge, report};
 use names::NameFlags;
 pub(crate) use names::Names;
 pub(crate) use outputs::OF_ONE_PROGRAM;
@@ -139,6 +139,7 @@ Examples:
   sudo profil-bpf --pid 4242 -o hot.pb.gz        all of it, for report and go tool pprof
   profil-bpf report hot.pb.gz --debug-dir DIR    its flat profile, later or elsewhere
   profil-bpf report hot.pb.gz -o hot.json        the same in another format
+  profil-bpf merge a.pb.gz b.pb.gz -o ab.pb.gz   their sum, as one profile
   profil-bpf report gmon.out --exe BINARY        a flat profile from such a file
   sudo profil-bpf --pid 4242 --offset main --scale 1/2 --dialect glibc -o main.buf
                                                  profil(buf, bufsiz, main, 0x8000) of another process
@@ -156,6 +157,8 @@ pub(crate) enum Job {
     Profile(Box<Plan>),
     /// Show profiles that were taken earlier.
     Report(Box<report::Plan>),
+    /// Add profiles up.
+    Merge(merge::Plan),
     /// Tell the rates of its clocks.
     Clock {
         /// For a program.
@@ -186,7 +189,10 @@ impl Args {
             Some(Verb::Report(flags)) => flags
                 .plan()
                 .map(|plan| Job::Report(Box::new(plan)))
-                .map_err(|(kind, message)| usage_of_report(kind, &message)),
+                .map_err(|(kind, message)| usage_of("report", kind, &message)),
+            Some(Verb::Merge { files, output }) => merge::Plan::of(files, &output)
+                .map(Job::Merge)
+                .map_err(|message| usage_of("merge", ErrorKind::ValueValidation, &message)),
             None => Ok(Job::Profile(Box::new(self.plan()?))),
         }
     }
@@ -268,12 +274,12 @@ fn usage(message: impl std::fmt::Display) -> clap::Error {
         .error(ErrorKind::ValueValidation, message)
 }
 
-fn usage_of_report(kind: ErrorKind, message: &str) -> clap::Error {
+fn usage_of(verb: &str, kind: ErrorKind, message: &str) -> clap::Error {
     let mut command = Args::command();
     // Only then does the verb know its own usage.
     command.build();
-    match command.find_subcommand_mut("report") {
-        Some(report) => report.error(kind, message),
+    match command.find_subcommand_mut(verb) {
+        Some(verb) => verb.error(kind, message),
         None => usage(message),
     }
 }

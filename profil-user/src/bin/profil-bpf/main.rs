@@ -4,6 +4,7 @@ mod args;
 mod clock;
 mod doctor;
 mod live;
+mod merge;
 mod named;
 mod outline;
 mod report;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
             done => done.map(|_| true),
         },
         Job::Report(plan) => report::run(&plan).map(|()| true),
+        Job::Merge(plan) => merge::run(plan).map(|()| true),
         Job::Clock { as_json } => clock::run(as_json).map(|()| true),
         Job::Doctor => doctor::run(),
     };

@@ -138,7 +138,7 @@ pub(crate) fn run(plan: &Plan) -> anyhow::Result<()> {
     }
 }
 
-fn read(path: &Path) -> anyhow::Result<PprofFile> {
+pub(crate) fn read(path: &Path) -> anyhow::Result<PprofFile> {
     let read = || {
         let mut bytes = Vec::new();
         // Too large a file is cut off here, and refused there.

@@ -240,7 +240,7 @@ fn address() -> impl Strategy<Value = u64> {
 type Ticks = BTreeMap<(usize, usize, u64), (u64, u64)>;
 
 /// A profile, and what belongs to it.
-pub(super) fn file() -> impl Strategy<Value = (Profile, Record)> {
+pub(crate) fn file() -> impl Strategy<Value = (Profile, Record)> {
     (1..5_usize, 0..3_usize).prop_flat_map(|(objects, tasks)| {
         let keys = (0..=tasks, 0..objects, address());
         let ticks = prop::collection::btree_map(keys, (ticks(), ticks()), 0..12);

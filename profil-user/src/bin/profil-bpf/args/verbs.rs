@@ -17,6 +17,16 @@ pub(super) enum Verb {
         override_usage = "profil-bpf report <FILE.pb.gz> [-o <FILE>]...\n       profil-bpf report <GMON-FILE>... --exe <BINARY>"
     )]
     Report(Box<ReportFlags>),
+    /// Add up profiles of one rate: ticks, times, and what was due
+    Merge {
+        /// Profiles that profil-bpf wrote
+        #[arg(value_name = "FILE.pb.gz", required = true, num_args = 2..)]
+        files: Vec<PathBuf>,
+
+        /// Where the sum goes
+        #[arg(short, long, value_name = "FILE.pb.gz")]
+        output: PathBuf,
+    },
     /// Print the rates of the clocks, after hz(9): the kernel's, and ours
     Clock {
         /// As a JSON object
