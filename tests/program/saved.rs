@@ -259,3 +259,45 @@ fn profiles_add_up() {
     }
     assert!(!path("other.pb.gz").exists() && !path("x.pb.gz").exists());
 }
+
+#[test]
+fn what_changed_is_told_with_its_error() {
+    let dir = places::public_dir();
+    let path = |name: &str| dir.path().join(name);
+    fs::write(path("a.pb"), SMALL).expect("a file");
+    fs::write(path("b.pb"), SMALL).expect("a file");
+    let profil = |arguments: &[&str]| Profiler::new().args(arguments).in_dir(dir.path()).run();
+    profil(&["merge", "a.pb", "b.pb", "a.pb", "-o", "c.pb"]).assert_code(0);
+    let same = profil(&["diff", "a.pb", "c.pb"]);
+    same.assert_code(0);
+    assert_eq!(
+        same.stdout.matches("not significant").count(),
+        4,
+        "{}",
+        same.stdout
+    );
+    assert!(
+        same.stdout
+            .contains("\n0 of 4 changes are more than 2 standard errors")
+    );
+    let longer = profil(&["diff", "--absolute", "a.pb", "c.pb"]).stdout;
+    // 10 and 30 ticks of 1.003009 ms; sqrt(20 (6/16 + 18/48)) of them is the error.
+    assert!(
+        longer.contains("+0.020  ± 0.004  0.010  0.030                   f(int)"),
+        "{longer}"
+    );
+    let lines = profil(&["diff", "a.pb", "c.pb", "--by", "line"]).stdout;
+    assert!(lines.contains("inner.h:2"), "{lines}");
+    let objects = profil(&["diff", "a.pb", "c.pb", "--by", "object"]).stdout;
+    assert!(objects.contains("libg.so"), "{objects}");
+    profil(&["diff", "a.pb"])
+        .assert_code(2)
+        .assert_clear_error();
+    profil(&["diff", "a.pb", "c.pb", "--by", "thread"])
+        .assert_code(2)
+        .assert_clear_error();
+    let gone = profil(&["diff", "a.pb", "gone.pb"]);
+    gone.assert_code(1)
+        .assert_clear_error()
+        .assert_says("gone.pb");
+}

@@ -3,6 +3,7 @@
 mod advice;
 pub mod csv;
 mod destination;
+pub mod diff;
 mod escape;
 pub mod folded;
 pub mod gmon;

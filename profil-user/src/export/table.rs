@@ -106,17 +106,25 @@ pub(super) fn write(
         name: what_rows_are(functions).to_owned(),
         object: where_rows_are(functions).to_owned(),
     };
-    let columns = Columns::fit(&heads, &rows, layout.width);
-    columns.write(&heads, out)?;
-    for row in &rows {
-        columns.write(row, out)?;
-    }
+    write_rows(&heads, &rows, layout, out)?;
     if shown < functions.len() {
         let left_out = (functions.len() - shown, all - so_far);
         let more = and_more(left_out, total, layout.errors);
         out.write_all(more.as_bytes())?;
     }
     Ok(())
+}
+
+/// Writes rows in columns that fit.
+pub(super) fn write_rows(
+    heads: &Row,
+    rows: &[Row],
+    layout: Layout,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let columns = Columns::fit(heads, rows, layout.width);
+    columns.write(heads, out)?;
+    rows.iter().try_for_each(|row| columns.write(row, out))
 }
 
 /// A line about rows for which there is no room.
@@ -154,10 +162,10 @@ fn path_of(object: &Object) -> String {
 }
 
 /// One line of the flat profile, ready to be laid out.
-struct Row {
-    numbers: Vec<String>,
-    name: String,
-    object: String,
+pub(super) struct Row {
+    pub(super) numbers: Vec<String>,
+    pub(super) name: String,
+    pub(super) object: String,
 }
 
 /// Widths of the columns.

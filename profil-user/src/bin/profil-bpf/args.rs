@@ -15,7 +15,7 @@ use profil_user::{
     export::{Destination, Format},
 };
 
-use crate::{merge, report};
+use crate::{diff, merge, report};
 use names::NameFlags;
 pub(crate) use names::Names;
 pub(crate) use outputs::OF_ONE_PROGRAM;
@@ -139,6 +139,7 @@ Examples:
   sudo profil-bpf --pid 4242 -o hot.pb.gz        all of it, for report and go tool pprof
   profil-bpf report hot.pb.gz --debug-dir DIR    its flat profile, later or elsewhere
   profil-bpf report hot.pb.gz -o hot.json        the same in another format
+  profil-bpf diff before.pb.gz after.pb.gz       what changed, and whether that can be chance
   profil-bpf merge a.pb.gz b.pb.gz -o ab.pb.gz   their sum, as one profile
   profil-bpf report gmon.out --exe BINARY        a flat profile from such a file
   sudo profil-bpf --pid 4242 --offset main --scale 1/2 --dialect glibc -o main.buf
@@ -157,6 +158,8 @@ pub(crate) enum Job {
     Profile(Box<Plan>),
     /// Show profiles that were taken earlier.
     Report(Box<report::Plan>),
+    /// Tell what changed between two.
+    Diff(Box<diff::Plan>),
     /// Add profiles up.
     Merge(merge::Plan),
     /// Tell the rates of its clocks.
@@ -190,6 +193,7 @@ impl Args {
                 .plan()
                 .map(|plan| Job::Report(Box::new(plan)))
                 .map_err(|(kind, message)| usage_of("report", kind, &message)),
+            Some(Verb::Diff(flags)) => Ok(Job::Diff(Box::new(flags.plan()))),
             Some(Verb::Merge { files, output }) => merge::Plan::of(files, &output)
                 .map(Job::Merge)
                 .map_err(|message| usage_of("merge", ErrorKind::ValueValidation, &message)),

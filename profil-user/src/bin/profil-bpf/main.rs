@@ -2,6 +2,7 @@
 
 mod args;
 mod clock;
+mod diff;
 mod doctor;
 mod live;
 mod merge;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
             done => done.map(|_| true),
         },
         Job::Report(plan) => report::run(&plan).map(|()| true),
+        Job::Diff(plan) => diff::run(&plan).map(|()| true),
         Job::Merge(plan) => merge::run(plan).map(|()| true),
         Job::Clock { as_json } => clock::run(as_json).map(|()| true),
         Job::Doctor => doctor::run(),

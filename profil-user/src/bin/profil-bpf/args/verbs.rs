@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, error::ErrorKind};
-use profil_user::export::Format;
+use clap::{Args, Subcommand, ValueEnum, error::ErrorKind};
+use profil_user::{compare::Measure, export::Format, symbolize::Grouping};
 
 use super::{names::NameFlags, outputs::destinations, view::ViewFlags};
-use crate::report;
+use crate::{diff, report};
 
 /// What else there is to do.
 #[derive(Clone, Debug, Subcommand)]
@@ -17,6 +17,8 @@ pub(super) enum Verb {
         override_usage = "profil-bpf report <FILE.pb.gz> [-o <FILE>]...\n       profil-bpf report <GMON-FILE>... --exe <BINARY>"
     )]
     Report(Box<ReportFlags>),
+    /// Tell what changed between two profiles, and whether that can be chance
+    Diff(Box<DiffFlags>),
     /// Add up profiles of one rate: ticks, times, and what was due
     Merge {
         /// Profiles that profil-bpf wrote
@@ -80,5 +82,58 @@ impl ReportFlags {
             .map_err(|error| (ErrorKind::ValueValidation, error))?;
         report::Plan::of(self.files, self.exe, (self.names.names(), shown), outputs)
             .map_err(|error| (ErrorKind::MissingRequiredArgument, error.to_owned()))
+    }
+}
+
+/// Flags of `diff`.
+#[derive(Clone, Debug, Args)]
+pub(super) struct DiffFlags {
+    /// The profile from before
+    #[arg(value_name = "A.pb.gz")]
+    before: PathBuf,
+
+    /// The profile from after
+    #[arg(value_name = "B.pb.gz")]
+    after: PathBuf,
+
+    /// Compare seconds of CPU time, instead of shares of it
+    #[arg(long)]
+    absolute: bool,
+
+    /// What has a row of its own; lines need DWARF debug information
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = Compared::Function)]
+    by: Compared,
+
+    #[command(flatten)]
+    names: NameFlags,
+}
+
+/// [`Grouping`] as a word: what is called alike in two builds.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Compared {
+    /// Functions of the symbol table, with all that was inlined into them
+    Function,
+    /// Lines of the source
+    Line,
+    /// Objects: programs, libraries, the kernel
+    Object,
+}
+
+impl DiffFlags {
+    pub(super) fn plan(self) -> diff::Plan {
+        diff::Plan {
+            files: [self.before, self.after],
+            measure: if self.absolute {
+                Measure::Seconds
+            } else {
+                Measure::Share
+            },
+            grouping: match self.by {
+                Compared::Function => Grouping::Function,
+                Compared::Line => Grouping::Line,
+                Compared::Object => Grouping::Object,
+            },
+            names: self.names.names(),
+        }
     }
 }
