@@ -132,7 +132,8 @@ fn boot_all(
     guests: &BTreeMap<Arch, PathBuf>,
     options: &Options,
 ) -> Vec<Ran> {
-    let waiting = Mutex::new(legs.iter().zip(kernels).enumerate());
+    // From the end: another architecture comes last, has more tests, and takes longest.
+    let waiting = Mutex::new(legs.iter().zip(kernels).enumerate().rev());
     let done = Mutex::new(Vec::new());
     thread::scope(|scope| {
         for _ in 0..options.accel.at_once() {
