@@ -27,8 +27,8 @@ const WINDOW: Duration = Duration::from_secs(4);
 /// How long own CPU time is measured.
 const LONG: Duration = Duration::from_secs(20);
 
-/// The peer: the same key, without time.
-const SCRIPT: &str = "profile:hz:97 { @[tgid, reg(\"ip\")] = count(); }";
+/// The peer: the same key, without time. Its `pid` is the kernel's tgid.
+const SCRIPT: &str = "profile:hz:97 { @[pid, reg(\"ip\")] = count(); }";
 
 /// Takes all figures.
 pub(crate) fn measure(_machine: &Machine, _cpus: &Cpus, report: &mut Report) {
