@@ -37,8 +37,8 @@ struct Place(TempDir);
 impl Place {
     fn new() -> Self {
         let place = Self(places::public_dir());
-        fs::copy(library(), place.library()).expect("room for a copy");
-        fs::set_permissions(place.library(), fs::Permissions::from_mode(0o755))
+        fs::copy(library(), place.own_copy()).expect("room for a copy");
+        fs::set_permissions(place.own_copy(), fs::Permissions::from_mode(0o755))
             .expect("it is ours");
         place
     }
@@ -47,7 +47,7 @@ impl Place {
         self.0.path()
     }
 
-    fn library(&self) -> PathBuf {
+    fn own_copy(&self) -> PathBuf {
         self.path().join("libprofil_bpf.so")
     }
 
@@ -78,7 +78,7 @@ impl Place {
         let mut command = Command::new(program);
         command
             .args(arguments)
-            .env("LD_PRELOAD", self.library())
+            .env("LD_PRELOAD", self.own_copy())
             .env("PROFIL_VERBOSE", "1")
             .current_dir(self.path());
         command

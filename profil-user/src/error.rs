@@ -28,6 +28,9 @@ pub enum StartError {
     /// It ended while we attached.
     #[error("process {0} ended before the clock could be attached")]
     Ended(Tgid),
+    /// Several processes were asked for, and all of them ended while we attached.
+    #[error("all processes ended before the clock could be attached")]
+    AllEnded,
     /// Regions belong to one process that runs.
     #[error("regions are of one process that runs already")]
     RegionsOfMany,

@@ -109,7 +109,12 @@ impl Clock {
         beat: Beat,
         program: BorrowedFd<'_>,
     ) -> Result<Self, ClockError> {
-        let program = program.try_clone_to_owned().map_err(ClockError::Read)?;
+        let program = program
+            .try_clone_to_owned()
+            .map_err(|source| ClockError::Open {
+                what: "every CPU".to_owned(),
+                source,
+            })?;
         let on_cpus = OnCpus {
             program,
             cgroup,

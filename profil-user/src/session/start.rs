@@ -52,7 +52,14 @@ pub(super) fn start_clock(
     for _ in 0..TRIES {
         let before = threads_of(tgids)?;
         match Clock::following_tasks(&before, Whom::WithChildren, beat(options), kernel.program()) {
-            Ok(clock) if clock.len() == 0 => return Err(ended(tgids)),
+            Ok(clock) if clock.len() == 0 => {
+                return Err(
+                    match (tgids, tgids.first().and_then(|&tgid| Tgid::new(tgid))) {
+                        ([_], Some(tgid)) => StartError::Ended(tgid),
+                        _ => StartError::AllEnded,
+                    },
+                );
+            }
             Ok(clock) => {
                 if target::threads_settled(&before, &threads_of(tgids)?) {
                     return Ok(Started {
@@ -88,11 +95,6 @@ fn threads_of(tgids: &[u32]) -> Result<Vec<u32>, StartError> {
     Ok(threads)
 }
 
-fn ended(tgids: &[u32]) -> StartError {
-    let first = tgids.first().and_then(|&tgid| Tgid::new(tgid));
-    first.map_or(StartError::RegionsOfMany, StartError::Ended)
-}
-
 /// The periods of the clock.
 fn beat(options: &Options) -> Beat {
     if options.jitter {
@@ -120,7 +122,10 @@ fn start_cpu_clock(
     };
     let kernel = KernelHalf::load(&LoadPlan { settings, ..*plan })?;
     let cgroup = cgroup.map(OwnedFd::try_clone).transpose();
-    let cgroup = cgroup.map_err(ClockError::Read)?;
+    let cgroup = cgroup.map_err(|source| ClockError::Open {
+        what: "the cgroup".to_owned(),
+        source,
+    })?;
     let clock = Clock::following_cpus(cgroup, beat(options), kernel.program())?;
     Ok(Started {
         kernel,
