@@ -22,14 +22,11 @@ fn code_of_no_file_is_counted_as_strays() {
 fn a_library_loaded_later_is_named() {
     let _machine = claim_machine!();
     let session = session::measured(|| session::take_usual(&mut Target::start(Workload::Dlopen)));
+    // Whether its first ticks come before it has a region is the machine's business.
     session
         .assert_all_ticks_seen()
         .assert_shares()
         .assert_hot_in("libhot.so");
-    assert!(
-        session.report.outcome("strays") > 0,
-        "it was not mapped at the start"
-    );
 }
 
 #[test]

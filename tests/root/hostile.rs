@@ -6,6 +6,7 @@ use std::{
     os::unix::fs::{PermissionsExt as _, symlink},
     path::{Path, PathBuf},
     process::{Child, Command},
+    thread::sleep,
     time::{Duration, Instant},
 };
 
@@ -228,8 +229,14 @@ fn the_restless_neither_hold_it_up_nor_reach_the_terminal() {
     };
     let restless = shell(r"while :; do printf 'a\033[2J\377' > /proc/$$/comm; done");
     let mortal = shell("while :; do (exit 0) & (exit 0); done");
-    let begun = Instant::now();
     let id = restless.0.id().to_string();
+    let name = || fs::read(format!("/proc/{id}/comm")).expect("it lives");
+    let begun = Instant::now();
+    while !name().starts_with(b"a\x1b") {
+        assert!(begun.elapsed() < PATIENCE, "it keeps its name");
+        sleep(Duration::from_millis(5));
+    }
+    let begun = Instant::now();
     for whom in [
         &["--pid", &*id][..],
         &["--comm", "a*"],

@@ -127,26 +127,23 @@ fn processes_by_name_and_program_are_taken_in() {
     drop(late);
     let (by_name, by_program) = (end(by_name), end(by_program));
 
-    let wanted = by_name.ticks_in("wanted-one") + by_name.ticks_in("wanted-two");
-    assert_eq!(by_name.ticks_of("spin"), wanted, "{:?}", by_name.rows);
+    // All but the way to `main` and into the loop.
+    let most = if machine::is_emulated() { 0.9 } else { 0.97 };
+    let assert_spins = |report: &Report, objects: &[&str]| {
+        let all: u64 = objects.iter().map(|name| report.ticks_in(name)).sum();
+        let spun = report.ticks_of("spin") as f64 / all as f64;
+        assert!((most..=1.0).contains(&spun), "{spun}: {:?}", report.rows);
+    };
+    assert_spins(&by_name, &["wanted-one", "wanted-two"]);
     assert!(by_name.balance.unwanted > 100, "{:?}", by_name.balance);
     let heads: Vec<_> = by_name.tasks.iter().map(|(head, _)| head).collect();
     for name in ["(wanted-one)", "(wanted-two)"] {
         assert!(heads.iter().any(|head| head.contains(name)), "{heads:?}");
     }
-    // All of its life, though it began later than the profile.
+    // All of its life, though it began later than the profile; and nothing else.
     let of_late = by_program.ticks_in("wanted-two");
     assert!(of_late > 50, "{:?}", by_program.rows);
-    assert_eq!(
-        by_program.ticks_of("spin"),
-        of_late,
-        "{:?}",
-        by_program.rows
-    );
-    assert_eq!(
-        by_name.ticks_in("wanted-two"),
-        by_name.ticks_of("spin") - by_name.ticks_in("wanted-one")
-    );
+    assert_spins(&by_program, &["wanted-two"]);
 }
 
 /// A cgroup in a hierarchy that is mounted for the test.
