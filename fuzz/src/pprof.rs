@@ -133,7 +133,7 @@ fn is_sorted(counts: &[Count]) -> bool {
 fn check_saved(saved: &Saved) {
     assert!(is_sorted(&saved.profile.counts), "counts are not sorted");
     let mut symbolizer = Symbolizer::with_debug_dirs(Vec::new());
-    symbolizer.complete(saved, &saved.record.names);
+    symbolizer.complete(saved, saved.record.names.clone());
     for grouping in [Grouping::Function, Grouping::Inlined, Grouping::Line] {
         let all = rows(saved, &symbolizer, grouping);
         let ticks: u64 = all.iter().map(|row| row.ticks()).sum();
@@ -166,7 +166,7 @@ fn check_saved(saved: &Saved) {
 fn check_other(profile: &Other) {
     assert!(is_sorted(&profile.counts), "counts are not sorted");
     let mut symbolizer = Symbolizer::with_debug_dirs(Vec::new());
-    symbolizer.complete(profile, &profile.names);
+    symbolizer.complete(profile, profile.names.clone());
     let rows = rows(profile, &symbolizer, Grouping::Function);
     let ticks: u64 = rows.iter().map(|row| row.ticks()).sum();
     assert_eq!(ticks, profile.total(), "ticks are lost in rows");

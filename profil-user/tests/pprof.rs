@@ -103,7 +103,7 @@ impl Images {
             buffers: Vec::new(),
             notes: Vec::new(),
         });
-        saved.open_files(&[]);
+        saved.open_files(&[], Grouping::Inlined);
         let mut symbolizer =
             Symbolizer::with_debug_dirs(Vec::new()).for_grouping(Grouping::Inlined);
         symbolizer.look_up(&saved);

@@ -20,12 +20,24 @@ const BUILD: [&str; 7] = [
 /// The name of that binary; `tests/bench` has its sources.
 const PROFIL_BENCH: &str = "profil-bench";
 
+/// What is measured of files, without profiling anything.
+const SCALE: &str = "scale";
+
 /// Builds the profiler and the measurements, and becomes the measurements.
 ///
 /// # Errors
 ///
 /// If something cannot be built or started, or without root.
 pub(crate) fn run(names: &[String]) -> Result<()> {
+    let (of_files, names): (Vec<_>, Vec<_>) = names.iter().partition(|&name| name == SCALE);
+    if !of_files.is_empty() || names.is_empty() {
+        let mut scale = workspace::cargo();
+        scale.args(["bench", "--locked", "-p", "profil-user", "--bench", SCALE]);
+        exec::run(&mut scale)?;
+        if names.is_empty() && !of_files.is_empty() {
+            return Ok(());
+        }
+    }
     if !machine::is_root() {
         bail!(
             "the measurements need root: they profile, switch on the kernel's BPF statistics and \

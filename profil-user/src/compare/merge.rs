@@ -3,7 +3,7 @@
 mod account;
 mod objects;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use crate::{
     options::Tgid,
@@ -212,20 +212,19 @@ fn add_up(counts: impl Iterator<Item = (TaskId, Count, ObjectId)>) -> Vec<(TaskI
 fn names(first: &Names, other: &Names, objects: &Objects) -> Names {
     let mut sum = first.clone();
     let place = |(object, address): (ObjectId, u64)| (objects.place(object), address);
-    for (&key, name) in &other.names {
-        let known: &mut HashMap<_, _> = &mut sum.names;
-        match known.get(&place(key)) {
+    for (key, name) in other.names.iter() {
+        match sum.names.get(&place(key)) {
             Some(Name::Function { .. }) => continue,
             Some(Name::Unnamed(_)) if matches!(name, Name::Unnamed(_)) => continue,
-            _ => known.insert(place(key), name.clone()),
+            _ => sum.names.insert(place(key), name.clone()),
         };
         if let Some(source) = other.sources.get(&key) {
             sum.sources.insert(place(key), source.clone());
         }
     }
-    for (&key, source) in &other.sources {
+    for (key, source) in other.sources.iter() {
         let is_same = sum.names.get(&place(key)) == other.names.get(&key);
-        if is_same && !sum.sources.contains_key(&place(key)) {
+        if is_same && !sum.sources.contains(&place(key)) {
             sum.sources.insert(place(key), source.clone());
         }
     }

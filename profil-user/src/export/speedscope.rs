@@ -19,7 +19,7 @@ use super::{
     whose,
 };
 use crate::{
-    profile::{Object, ObjectKind, Profile},
+    profile::{Object, ObjectId, ObjectKind, Profile},
     symbolize::{Function, Place},
 };
 
@@ -45,7 +45,9 @@ pub fn write(profile: &Profile, functions: &[Function], out: &mut impl Write) ->
         name: subject(profile),
         active_profile_index: 0,
         profiles,
-        shared: Shared { frames: frames.all },
+        shared: Shared {
+            frames: frames.into_list(),
+        },
     };
     neutral::write(&file, out)
 }
@@ -59,7 +61,7 @@ fn sampled(profile: &Profile, functions: &[Function], frames: &mut Frames) -> Sa
         let object = profile.object(function.object);
         let mut stack = Vec::new();
         if !matches!(function.place, Place::Task(_)) {
-            stack.push(frames.place(Frame::of_object(object)));
+            stack.push(frames.of_object(profile, function.object));
         }
         if function.place != Place::Object {
             stack.push(frames.place(Frame::of_function(function, object)));
@@ -173,17 +175,30 @@ fn path(object: &Object) -> Option<String> {
 /// The frames, each once.
 #[derive(Default)]
 struct Frames {
-    all: Vec<Frame>,
     places: HashMap<Frame, usize>,
+    /// Those of the objects, which all that lies in them needs.
+    of_objects: HashMap<ObjectId, usize>,
 }
 
 impl Frames {
     fn place(&mut self, frame: Frame) -> usize {
-        let next = self.all.len();
-        let place = *self.places.entry(frame.clone()).or_insert(next);
-        if place == next {
-            self.all.push(frame);
+        let next = self.places.len();
+        *self.places.entry(frame).or_insert(next)
+    }
+
+    fn of_object(&mut self, profile: &Profile, id: ObjectId) -> usize {
+        if let Some(&place) = self.of_objects.get(&id) {
+            return place;
         }
+        let place = self.place(Frame::of_object(profile.object(id)));
+        self.of_objects.insert(id, place);
         place
+    }
+
+    /// By their places.
+    fn into_list(self) -> Vec<Frame> {
+        let mut frames: Vec<_> = self.places.into_iter().collect();
+        frames.sort_unstable_by_key(|&(_, place)| place);
+        frames.into_iter().map(|(frame, _)| frame).collect()
     }
 }

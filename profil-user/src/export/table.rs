@@ -182,11 +182,11 @@ impl Columns {
         let all = || rows.iter().chain([heads]);
         let widest = |cell: &dyn Fn(&Row) -> usize| all().map(cell).max().unwrap_or(0);
         let numbers: Vec<usize> = (0..heads.numbers.len())
-            .map(|index| widest(&|row| row.numbers[index].width()))
+            .map(|index| widest(&|row| columns(&row.numbers[index])))
             .collect();
         let (name, object) = (
-            widest(&|row| row.name.width()),
-            widest(&|row| row.object.width()),
+            widest(&|row| columns(&row.name)),
+            widest(&|row| columns(&row.object)),
         );
         let taken = numbers.iter().map(|number| number + GAP).sum();
         let (name, object) = share_out(name, object, width.map(|all| all.saturating_sub(taken)));
@@ -279,7 +279,7 @@ pub(super) fn object_name(object: &Object) -> String {
 /// Cuts the middle out of a text that is wider than `width` columns: both ends of a name tell
 /// more than its middle.
 pub fn shorten(text: &str, width: usize) -> String {
-    if text.width() <= width {
+    if columns(text) <= width {
         return text.to_owned();
     }
     let room = width.saturating_sub(1);
@@ -302,12 +302,21 @@ pub fn shorten(text: &str, width: usize) -> String {
     format!("{head}…{tail}")
 }
 
+/// Columns that a printable text takes.
+fn columns(text: &str) -> usize {
+    if text.is_ascii() {
+        text.len()
+    } else {
+        text.width()
+    }
+}
+
 /// Fills up with blanks to `width` columns, as long as that helps the eye: beside a name of a
 /// million letters nothing is aligned any more.
 pub(super) fn pad(text: &str, width: usize) -> String {
     const WIDEST: usize = 160;
 
-    let blanks = width.min(WIDEST).saturating_sub(text.width());
+    let blanks = width.min(WIDEST).saturating_sub(columns(text));
     text.to_owned() + &" ".repeat(blanks)
 }
 

@@ -26,8 +26,10 @@
 //! Text is valid UTF-8: what of a path is not is replaced. Same profile, same bytes.
 
 mod extension;
+mod functions;
 mod layout;
 mod other;
+mod parts;
 mod read;
 mod saved;
 mod schema;

@@ -7,6 +7,7 @@ use std::{
 };
 
 use super::{
+    parts::Parts,
     read::{PprofError, damaged},
     schema::{self, Location, Mapping},
     strings::Texts,
@@ -46,13 +47,13 @@ const NAMED: u64 = 1 << 63;
 const MOST: u64 = 1 << 58;
 
 impl Other {
-    pub(super) fn of(file: &schema::Profile) -> Result<Self, PprofError> {
-        let mut reader = Reader::of(file)?;
+    pub(super) fn of(parts: &Parts<'_>) -> Result<Self, PprofError> {
+        let mut reader = Reader::of(parts)?;
         let place = reader.choose_value()?;
         let (value, shown) = reader.units(place)?;
         let mut counts: BTreeMap<(ObjectId, u64), u64> = BTreeMap::new();
         let mut total = 0_u64;
-        for sample in &file.sample {
+        parts.each_sample(|sample| {
             let ticks = sample
                 .value
                 .get(place)
@@ -68,8 +69,9 @@ impl Other {
             if ticks > 0 {
                 *counts.entry(key).or_default() += ticks;
             }
-        }
-        let comments = reader.texts.all(&file.comment)?.into_iter();
+            Ok(())
+        })?;
+        let comments = parts.texts.all(&parts.rest.comment)?.into_iter();
         let comments = comments.filter(|comment| !comment.starts_with('#'));
         let comments = comments.map(Arc::clone).collect();
         Ok(Self {
@@ -79,7 +81,7 @@ impl Other {
             objects: reader.objects,
             counts: counts.into_iter().map(count).collect(),
             names: reader.names,
-            samples: file.sample.len(),
+            samples: parts.sample_count(),
             comments,
         })
     }
@@ -123,9 +125,11 @@ const fn count(((object, address), user): ((ObjectId, u64), u64)) -> Count {
 }
 
 struct Reader<'a> {
+    parts: &'a Parts<'a>,
     file: &'a schema::Profile,
-    texts: Texts,
-    locations: HashMap<u64, &'a Location>,
+    texts: &'a Texts,
+    /// Their places.
+    locations: HashMap<u64, usize>,
     mappings: HashMap<u64, &'a Mapping>,
     functions: HashMap<u64, &'a schema::Function>,
     objects: Vec<Object>,
@@ -138,13 +142,21 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn of(file: &'a schema::Profile) -> Result<Self, PprofError> {
+    fn of(parts: &'a Parts<'a>) -> Result<Self, PprofError> {
+        let file = &parts.rest;
+        let mut locations = Vec::with_capacity(parts.location_count());
+        for place in 0..parts.location_count() {
+            locations.extend(parts.location(place)?.map(|location| (location.id, place)));
+        }
+        let mappings = file.mapping.iter().map(|one| (one.id, one));
+        let functions = file.function.iter().map(|one| (one.id, one));
         Ok(Self {
+            parts,
             file,
-            texts: Texts::of(file),
-            locations: by_id(&file.location, "location", |one| one.id)?,
-            mappings: by_id(&file.mapping, "mapping", |one| one.id)?,
-            functions: by_id(&file.function, "function", |one| one.id)?,
+            texts: &parts.texts,
+            locations: by_id(locations.into_iter(), "location")?,
+            mappings: by_id(mappings, "mapping")?,
+            functions: by_id(functions, "function")?,
             objects: Vec::new(),
             by_mapping: HashMap::new(),
             by_file: HashMap::new(),
@@ -230,7 +242,8 @@ impl<'a> Reader<'a> {
         if let Some(&place) = self.places.get(&id) {
             return Ok(place);
         }
-        let Some(&location) = self.locations.get(&id) else {
+        let place = self.locations.get(&id);
+        let Some(location) = place.map_or(Ok(None), |&place| self.parts.location(place))? else {
             return damaged(format!("there is no location number {id}"));
         };
         let object = self.object_of(location.mapping_id)?;
@@ -244,7 +257,7 @@ impl<'a> Reader<'a> {
             (object, location.address.wrapping_sub(start) & !NAMED)
         } else {
             let place = (object, NAMED | id);
-            self.name(place, location)?;
+            self.name(place, &location)?;
             place
         };
         self.places.insert(id, place);
@@ -305,15 +318,14 @@ fn kind_of(name: &str) -> ObjectKind {
     }
 }
 
-fn by_id<'a, T>(
-    list: &'a [T],
+fn by_id<T>(
+    list: impl ExactSizeIterator<Item = (u64, T)>,
     what: &str,
-    id: impl Fn(&T) -> u64,
-) -> Result<HashMap<u64, &'a T>, PprofError> {
+) -> Result<HashMap<u64, T>, PprofError> {
     let mut found = HashMap::with_capacity(list.len());
-    for one in list {
-        if id(one) == 0 || found.insert(id(one), one).is_some() {
-            return damaged(format!("two of {what} number {}, or 0", id(one)));
+    for (id, one) in list {
+        if id == 0 || found.insert(id, one).is_some() {
+            return damaged(format!("two of {what} number {id}, or 0"));
         }
     }
     Ok(found)

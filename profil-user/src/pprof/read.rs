@@ -3,22 +3,17 @@
 //! Whoever wrote it may have meant harm: sizes are checked before anything is taken, and no number in
 //! a file is used as a place before it was looked at.
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    io::Read as _,
-    sync::Arc,
-};
+use std::{collections::HashSet, io::Read as _, sync::Arc};
 
 use flate2::read::MultiGzDecoder;
-use prost::Message as _;
 
 use super::{
     extension::{Damaged, Extension},
     layout::{self, Piece},
     other::Other,
+    parts::Parts,
     saved::{Record, Saved},
     schema::{self, Location, Sample},
-    seal,
     strings::Texts,
     wire, word,
 };
@@ -28,7 +23,7 @@ use crate::{
 };
 
 /// Files are not read, and not unpacked, further than that.
-pub const MOST_BYTES: u64 = 64 << 20;
+pub const MOST_BYTES: u64 = 256 << 20;
 
 /// How every compressed file begins (RFC 1952).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -45,10 +40,11 @@ pub enum PprofError {
     /// It becomes too large.
     #[error("more than {} MiB, unpacked, are no profile", MOST_BYTES >> 20)]
     TooLarge,
-    /// It has too many parts.
+    /// It has too many parts, or one that is too large.
     #[error(
-        "more than {} samples, addresses, names and labels are no profile",
-        wire::MOST_PARTS
+        "more than {} samples, addresses and names, or one of more than {} MiB, are no profile",
+        wire::MOST_PARTS,
+        wire::MOST_BYTES_OF_PART >> 20
     )]
     TooManyParts,
     /// It is no message of the format's.
@@ -102,15 +98,14 @@ pub fn read(bytes: &[u8]) -> Result<PprofFile, PprofError> {
     if bytes.len() as u64 > MOST_BYTES {
         return Err(PprofError::TooLarge);
     }
-    wire::check(bytes)?;
-    let mut file = schema::Profile::decode(bytes).map_err(|_| PprofError::Bytes)?;
-    if file.sample_type.is_empty() {
+    let parts = Parts::of(bytes)?;
+    if parts.rest.sample_type.is_empty() {
         return Err(PprofError::NoValues);
     }
-    if seal::take(&mut file) {
-        Ok(PprofFile::Saved(Box::new(Reader::of(&file)?.saved()?)))
+    if parts.is_sealed {
+        Ok(PprofFile::Saved(Box::new(Reader::of(&parts)?.saved()?)))
     } else {
-        Ok(PprofFile::Other(Box::new(Other::of(&file)?)))
+        Ok(PprofFile::Other(Box::new(Other::of(&parts)?)))
     }
 }
 
@@ -129,18 +124,16 @@ pub(super) fn unpack(bytes: &[u8], most: u64) -> Result<Vec<u8>, PprofError> {
 
 /// A file of ours.
 struct Reader<'a> {
+    parts: &'a Parts<'a>,
     file: &'a schema::Profile,
+    texts: &'a Texts,
     extension: Extension,
     odd: HashSet<u64>,
-    texts: Texts,
 }
 
-/// Ticks in user and in system mode.
-type Ticks = (u64, u64);
-
 impl<'a> Reader<'a> {
-    fn of(file: &'a schema::Profile) -> Result<Self, PprofError> {
-        let texts = Texts::of(file);
+    fn of(parts: &'a Parts<'a>) -> Result<Self, PprofError> {
+        let (file, texts) = (&parts.rest, &parts.texts);
         let comments = texts.all(&file.comment)?.into_iter().map(AsRef::as_ref);
         let extension = Extension::read(comments.filter(|line: &&str| line.starts_with('#')))?;
         if extension.mappings.len() != file.mapping.len()
@@ -149,30 +142,31 @@ impl<'a> Reader<'a> {
             return damaged("mappings or functions are missing");
         }
         Ok(Self {
+            parts,
             file,
+            texts,
             odd: extension.odd.iter().copied().collect(),
             extension,
-            texts,
         })
     }
 
     fn saved(self) -> Result<Saved, PprofError> {
         let mut names = Names::default();
-        let mut by_task: BTreeMap<(TaskId, ObjectId, u64), Ticks> = BTreeMap::new();
+        let mut by_task: Vec<(TaskId, Count)> = Vec::with_capacity(self.parts.sample_count());
         let mut total = 0_u64;
-        for sample in &self.file.sample {
+        self.parts.each_sample(|sample| {
             let &[id] = &sample.location_id[..] else {
                 return damaged("a sample with callers");
             };
             let location = self.location(id)?;
-            let (object, address) = self.place(location)?;
+            let (object, address) = self.place(&location)?;
             let labels = self.labels(sample)?;
             let ticks = sample.value.first().map_or(0, |&ticks| ticks.max(0) as u64);
             // Where nothing ticked there is nothing to count; we write no such samples.
             if ticks == 0 {
-                continue;
+                return Ok(());
             }
-            let name = match self.name(location)? {
+            let name = match self.name(&location)? {
                 Some((name, source)) => {
                     if let Some(source) = source {
                         names.sources.insert((object, address), source);
@@ -186,13 +180,20 @@ impl<'a> Reader<'a> {
             if total > MOST_TICKS {
                 return damaged("more ticks than there can be");
             }
-            let sum = by_task.entry((labels.task, object, address)).or_default();
-            if labels.is_system {
-                sum.1 += ticks;
+            let (user, system) = if labels.is_system {
+                (0, ticks)
             } else {
-                sum.0 += ticks;
-            }
-        }
+                (ticks, 0)
+            };
+            let count = Count {
+                object,
+                address,
+                user,
+                system,
+            };
+            by_task.push((labels.task, count));
+            Ok(())
+        })?;
         let record = Record {
             names,
             began_ns: self.file.time_nanos,
@@ -201,18 +202,15 @@ impl<'a> Reader<'a> {
         Ok(Saved::with(self.profile(by_task), record))
     }
 
-    fn profile(self, by_task: BTreeMap<(TaskId, ObjectId, u64), Ticks>) -> Profile {
-        let count = |object, address, (user, system)| Count {
-            object,
-            address,
-            user,
-            system,
-        };
-        let mut summed: BTreeMap<(ObjectId, u64), Ticks> = BTreeMap::new();
-        for (&(_, object, address), &(user, system)) in &by_task {
-            let sum = summed.entry((object, address)).or_default();
-            *sum = (sum.0 + user, sum.1 + system);
-        }
+    fn profile(self, mut by_task: Vec<(TaskId, Count)>) -> Profile {
+        let place = |count: &Count| (count.object, count.address);
+        add_up(
+            &mut by_task,
+            |(task, count)| (*task, place(count)),
+            |one| &mut one.1,
+        );
+        let mut counts: Vec<_> = by_task.iter().map(|(_, count)| *count).collect();
+        add_up(&mut counts, place, |count| count);
         let Extension {
             subject,
             rate,
@@ -224,22 +222,16 @@ impl<'a> Reader<'a> {
             notes,
             ..
         } = self.extension;
-        let by_task = by_task.into_iter();
-        let by_task =
-            by_task.map(|((task, object, address), ticks)| (task, count(object, address, ticks)));
         Profile {
             subject,
             rate,
             elapsed,
             objects,
-            counts: summed
-                .into_iter()
-                .map(|((object, address), ticks)| count(object, address, ticks))
-                .collect(),
+            counts,
             by_task: if tasks.is_empty() {
                 Vec::new()
             } else {
-                by_task.collect()
+                by_task
             },
             tasks,
             balance,
@@ -249,9 +241,10 @@ impl<'a> Reader<'a> {
     }
 
     /// Numbers are places, as the writer gives them.
-    fn location(&self, id: u64) -> Result<&'a Location, PprofError> {
-        match nth(&self.file.location, id) {
-            Some(location) if location.id == id => Ok(location),
+    fn location(&self, id: u64) -> Result<Location, PprofError> {
+        let place = usize::try_from(id).ok().and_then(|id| id.checked_sub(1));
+        match place.map(|place| self.parts.location(place)).transpose()? {
+            Some(Some(location)) if location.id == id => Ok(location),
             _ => damaged(format!("there is no location number {id}")),
         }
     }
@@ -378,6 +371,25 @@ struct Labels {
     task: TaskId,
     is_system: bool,
     unnamed: WhyUnnamed,
+}
+
+/// Sorts, and makes one of those that have the same key. Sorted is how they come, so this is cheap.
+fn add_up<T, K: Ord>(
+    list: &mut Vec<T>,
+    key: impl Fn(&T) -> K,
+    count: impl Fn(&mut T) -> &mut Count,
+) {
+    list.sort_by_key(&key);
+    list.dedup_by(|next, kept| {
+        let is_same = key(next) == key(kept);
+        if is_same {
+            let (next, kept) = (*count(next), count(kept));
+            kept.user += next.user;
+            kept.system += next.system;
+        }
+        is_same
+    });
+    list.shrink_to_fit();
 }
 
 /// The one with this number, from 1.

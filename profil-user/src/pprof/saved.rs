@@ -8,9 +8,9 @@ use std::{
 
 use super::layout::{self, Piece};
 use crate::{
-    profile::{ObjectId, Profile},
+    profile::{Count, ObjectId, Profile},
     session::Taken,
-    symbolize::{Names, Symbolizer, open_offline},
+    symbolize::{Grouping, Name, Names, Symbolizer, open_offline},
     target::ObjectFile,
 };
 
@@ -92,11 +92,21 @@ impl Saved {
     }
 
     /// Opens the files of the objects, if they still are of the same build; those that have gone are
-    /// looked for in `debug_dirs`, by build id.
-    pub fn open_files(&mut self, debug_dirs: &[PathBuf]) {
-        let objects = self.profile.objects.iter();
+    /// looked for in `debug_dirs`, by build id. An object of which every address has a name already needs
+    /// none, unless lines are `wanted`.
+    pub fn open_files(&mut self, debug_dirs: &[PathBuf], wanted: Grouping) {
+        let names = &self.record.names;
+        let is_known = |count: &Count| {
+            let name = names.name_of(count.object, count.address);
+            matches!(name, Name::Function { .. })
+        };
+        let objects = self.profile.objects.iter().enumerate();
         self.files = objects
-            .map(|object| open_offline(object, debug_dirs))
+            .map(|(index, object)| {
+                let mut counts = self.profile.counts_in(ObjectId::new(index)).iter();
+                let is_needed = wanted.needs_lines() || !counts.all(is_known);
+                is_needed.then(|| open_offline(object, debug_dirs))?
+            })
             .collect();
     }
 }

@@ -2,23 +2,26 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use prost::Message as _;
+
 use super::{
     read::{MOST_BYTES, PprofError, damaged},
     schema::Profile,
 };
 
-/// Texts, each once; the first is empty.
+/// Texts that are written, each once; the first is empty.
 #[derive(Debug)]
 pub(super) struct Strings {
-    places: HashMap<String, i64>,
-    table: Vec<Vec<u8>>,
+    places: HashMap<Box<str>, i64>,
+    /// As they are in a file.
+    bytes: Vec<u8>,
 }
 
 impl Default for Strings {
     fn default() -> Self {
         let mut strings = Self {
             places: HashMap::new(),
-            table: Vec::new(),
+            bytes: Vec::new(),
         };
         strings.place("");
         strings
@@ -31,15 +34,30 @@ impl Strings {
         if let Some(&place) = self.places.get(text) {
             return place;
         }
-        let place = self.table.len() as i64;
-        self.places.insert(text.to_owned(), place);
-        self.table.push(text.as_bytes().to_vec());
+        let place = self.places.len() as i64;
+        self.places.insert(text.into(), place);
+        self.bytes.extend(bytes_of(text));
         place
     }
 
-    pub(super) fn into_table(self) -> Vec<Vec<u8>> {
-        self.table
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.places.len()
     }
+
+    /// The table as it is in a file.
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+/// A text as it is in the table of a file.
+pub(super) fn bytes_of(text: &str) -> Vec<u8> {
+    let file = Profile {
+        string_table: vec![text.as_bytes().to_vec()],
+        ..Profile::default()
+    };
+    file.encode_to_vec()
 }
 
 /// The texts of a file that is read: each is held once, however often it is spoken of.
@@ -48,13 +66,14 @@ pub(super) struct Texts(Vec<Arc<str>>);
 
 impl Texts {
     /// What of a text is not UTF-8 is replaced.
-    pub(super) fn of(file: &Profile) -> Self {
-        let texts = file.string_table.iter();
-        Self(
-            texts
-                .map(|text| String::from_utf8_lossy(text).as_ref().into())
-                .collect(),
-        )
+    pub(super) fn of(texts: &[&[u8]]) -> Self {
+        // Two bytes of a file are one that is empty: these share their memory.
+        let empty: Arc<str> = "".into();
+        let text = |text: &&[u8]| match text {
+            [] => Arc::clone(&empty),
+            text => String::from_utf8_lossy(text).as_ref().into(),
+        };
+        Self(texts.iter().map(text).collect())
     }
 
     /// The text at a place.

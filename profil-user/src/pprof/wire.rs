@@ -1,55 +1,82 @@
-//! The bytes of a message, before they are believed: how many parts it has. A part of two bytes takes
-//! fifty times as much in memory.
+//! The bytes of a message as the fields that they are made of, before they are believed: none is too
+//! large, and there are not too many. A field of two bytes can take fifty times as much in memory.
 //!
 //! <https://protobuf.dev/programming-guides/encoding/>
 
 use super::read::PprofError;
 
-/// Parts of a file, and parts of these, that are read at most. A profile of a large machine has some
-/// hundred thousand.
-pub(super) const MOST_PARTS: usize = 1 << 22;
+/// Samples, addresses, functions, texts and the like that are read at most. A profile of a million
+/// addresses has about three million.
+pub(super) const MOST_PARTS: usize = 1 << 23;
 
-/// The fields of a file that are messages or texts: samples, mappings, locations, functions, texts.
-const PARTS: std::ops::RangeInclusive<u64> = 1..=6;
+/// Bytes of one of these, unless it is a text.
+pub(super) const MOST_BYTES_OF_PART: usize = 1 << 20;
 
-/// Checks that a file does not have too many parts.
-pub(super) fn check(bytes: &[u8]) -> Result<(), PprofError> {
-    let mut parts = 0;
-    count(bytes, &mut parts, true)?;
-    Ok(())
+/// A field of a file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Field<'a> {
+    /// Its number in the schema.
+    pub(super) number: u64,
+    /// All of its bytes.
+    pub(super) whole: &'a [u8],
+    /// Of a message, a text or a list, what is in it.
+    pub(super) inner: Option<&'a [u8]>,
 }
 
-/// Counts the parts of a message, and of those that are in it.
-fn count(mut bytes: &[u8], parts: &mut usize, is_file: bool) -> Result<(), PprofError> {
-    /// The field of a file that holds texts, and nothing further.
-    const TEXTS: u64 = 6;
+/// The fields of a message, in the order in which they come.
+#[derive(Clone, Debug)]
+pub(super) struct Fields<'a>(&'a [u8]);
 
-    while !bytes.is_empty() {
-        let key = number(&mut bytes)?;
-        let (field, kind) = (key >> 3, key & 7);
-        match kind {
-            0 => {
-                number(&mut bytes)?;
-            }
-            1 => skip(&mut bytes, 8)?,
-            5 => skip(&mut bytes, 4)?,
-            2 => {
-                let length = number(&mut bytes)?;
-                let inner = skip_to(&mut bytes, length)?;
-                *parts += 1;
-                if *parts > MOST_PARTS {
-                    return Err(PprofError::TooManyParts);
-                }
-                // Labels and lines: the others hold numbers only.
-                let nested = is_file && PARTS.contains(&field) && field != TEXTS;
-                if nested {
-                    count(inner, parts, false)?;
-                }
-            }
-            _ => return Err(PprofError::Bytes),
-        }
+impl<'a> Fields<'a> {
+    /// Those of a message of so many bytes.
+    pub(super) const fn of(bytes: &'a [u8]) -> Self {
+        Self(bytes)
     }
-    Ok(())
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Result<Field<'a>, PprofError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let field = field(&mut self.0);
+        if field.is_err() {
+            self.0 = &[];
+        }
+        Some(field)
+    }
+}
+
+/// Takes the next field off.
+fn field<'a>(bytes: &mut &'a [u8]) -> Result<Field<'a>, PprofError> {
+    let all = *bytes;
+    let key = number(bytes)?;
+    let inner = match key & 7 {
+        0 => {
+            number(bytes)?;
+            None
+        }
+        1 => {
+            take(bytes, 8)?;
+            None
+        }
+        2 => {
+            let length = number(bytes)?;
+            Some(take(bytes, length)?)
+        }
+        5 => {
+            take(bytes, 4)?;
+            None
+        }
+        _ => return Err(PprofError::Bytes),
+    };
+    Ok(Field {
+        number: key >> 3,
+        whole: &all[..all.len() - bytes.len()],
+        inner,
+    })
 }
 
 fn number(bytes: &mut &[u8]) -> Result<u64, PprofError> {
@@ -65,11 +92,7 @@ fn number(bytes: &mut &[u8]) -> Result<u64, PprofError> {
     Err(PprofError::Bytes)
 }
 
-fn skip(bytes: &mut &[u8], length: u64) -> Result<(), PprofError> {
-    skip_to(bytes, length).map(|_| ())
-}
-
-fn skip_to<'a>(bytes: &mut &'a [u8], length: u64) -> Result<&'a [u8], PprofError> {
+fn take<'a>(bytes: &mut &'a [u8], length: u64) -> Result<&'a [u8], PprofError> {
     let length = usize::try_from(length).map_err(|_| PprofError::Bytes)?;
     let (inner, rest) = bytes.split_at_checked(length).ok_or(PprofError::Bytes)?;
     *bytes = rest;

@@ -10,18 +10,24 @@ use prost::Message as _;
 
 use super::{
     extension::Extension,
+    functions::Functions,
     layout,
+    read::MOST_BYTES,
     saved::Record,
-    schema::{self, Function, Label, Line, Location, Mapping, Sample, ValueType},
+    schema::{self, Label, Line, Location, Mapping, Sample, ValueType},
     seal,
-    strings::Strings,
+    strings::{Strings, bytes_of},
+    wire::{Fields, MOST_PARTS},
     word,
 };
 use crate::{
     export::text,
     profile::{Count, Object, ObjectId, ObjectKind, Profile, TaskId},
-    symbolize::{self, Name, Source},
+    symbolize::Name,
 };
+
+/// Half the time of the usual level, for a tenth more bytes.
+const LEVEL: Compression = Compression::new(3);
 
 /// How a file is packed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -43,52 +49,81 @@ pub fn write(
     packing: Packing,
     mut out: impl Write,
 ) -> io::Result<()> {
-    let bytes = file_of(profile, record).encode_to_vec();
+    let parts = Writer::of(profile, record).finish();
+    is_readable(&parts)?;
     match packing {
         Packing::Gzip => {
             // Without a time or a name of a file, which would differ from one time to the next.
-            let mut out = GzBuilder::new().write(out, Compression::default());
-            out.write_all(&bytes)?;
+            let mut out = GzBuilder::new().write(out, LEVEL);
+            parts.iter().try_for_each(|part| out.write_all(part))?;
             out.finish().map(|_| ())
         }
-        Packing::Plain => out.write_all(&bytes),
+        Packing::Plain => parts.iter().try_for_each(|part| out.write_all(part)),
     }
 }
 
-pub(super) fn file_of(profile: &Profile, record: &Record) -> schema::Profile {
-    let mut writer = Writer::new(profile, record);
-    writer.mappings();
-    if profile.tasks.is_empty() {
-        for count in &profile.counts {
-            writer.samples(TaskId::ALL, count);
-        }
-    } else {
-        for (task, count) in &profile.by_task {
-            writer.samples(*task, count);
-        }
+/// Nothing is written that would be refused when it is read.
+fn is_readable(parts: &[Vec<u8>]) -> io::Result<()> {
+    let bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
+    let count: usize = parts.iter().map(|part| Fields::of(part).count()).sum();
+    if bytes <= MOST_BYTES && count <= MOST_PARTS {
+        return Ok(());
     }
-    writer.finish()
+    Err(io::Error::new(
+        io::ErrorKind::FileTooLarge,
+        format!(
+            "the profile has {count} samples, addresses and names in {} MiB, of which a file of record \
+             holds {MOST_PARTS} in {} MiB at most; profile fewer processes, or without --per-thread",
+            bytes >> 20,
+            MOST_BYTES >> 20
+        ),
+    ))
 }
 
+/// The fields of a file, in the order of their numbers. What there is much of becomes bytes at once.
 struct Writer<'a> {
     profile: &'a Profile,
     record: &'a Record,
-    file: schema::Profile,
+    /// The types of the values.
+    head: schema::Profile,
+    /// What comes after the table of texts.
+    tail: schema::Profile,
+    samples: Vec<u8>,
+    mappings: Vec<Mapping>,
+    locations: Vec<u8>,
+    functions: Functions<'a>,
     strings: Strings,
     slides: Vec<u64>,
     /// The objects of the mappings.
     owners: Vec<usize>,
     /// The mappings of the objects.
     by_object: HashMap<usize, Vec<usize>>,
-    locations: HashMap<(ObjectId, u64), u64>,
-    functions: HashMap<(ObjectId, Option<u64>, Function), u64>,
-    /// Where the functions start.
-    starts: Vec<Option<u64>>,
+    /// Of each count, the number of its location, once it has one.
+    ids: Vec<u64>,
+    /// How many locations have numbers.
+    numbered: u64,
+    /// The labels of both modes, once they were needed.
+    modes: [Option<Label>; 2],
     /// Locations that are at odd addresses themselves.
     odd: Vec<u64>,
 }
 
 impl<'a> Writer<'a> {
+    fn of(profile: &'a Profile, record: &'a Record) -> Self {
+        let mut writer = Self::new(profile, record);
+        writer.mappings();
+        if profile.tasks.is_empty() {
+            for count in &profile.counts {
+                writer.samples(TaskId::ALL, count);
+            }
+        } else {
+            for (task, count) in &profile.by_task {
+                writer.samples(*task, count);
+            }
+        }
+        writer
+    }
+
     fn new(profile: &'a Profile, record: &'a Record) -> Self {
         let mut strings = Strings::default();
         let mut value = |kind: &str, unit: &str| ValueType {
@@ -97,8 +132,11 @@ impl<'a> Writer<'a> {
         };
         let ticks = value(word::TICKS, word::COUNT);
         let cpu = value(word::CPU, word::NANOSECONDS);
-        let file = schema::Profile {
+        let head = schema::Profile {
             sample_type: vec![ticks, cpu],
+            ..schema::Profile::default()
+        };
+        let tail = schema::Profile {
             default_sample_type: cpu.kind,
             period_type: Some(cpu),
             period: signed(profile.rate.period_ns()),
@@ -110,13 +148,18 @@ impl<'a> Writer<'a> {
             slides: layout::slides(profile, &record.names, &record.pieces),
             profile,
             record,
-            file,
+            head,
+            tail,
+            samples: Vec::new(),
+            mappings: Vec::new(),
+            locations: Vec::new(),
+            functions: Functions::default(),
             strings,
             owners: Vec::new(),
             by_object: HashMap::new(),
-            locations: HashMap::new(),
-            functions: HashMap::new(),
-            starts: Vec::new(),
+            ids: vec![0; profile.counts.len()],
+            numbered: 0,
+            modes: [None; 2],
             odd: Vec::new(),
         }
     }
@@ -134,7 +177,7 @@ impl<'a> Writer<'a> {
                 let mappings = self.by_object.entry(index).or_default();
                 mappings.push(self.owners.len());
                 self.owners.push(index);
-                self.file.mapping.push(Mapping {
+                self.mappings.push(Mapping {
                     id: self.owners.len() as u64,
                     memory_start: piece.start.wrapping_add(slide),
                     memory_limit: piece.end.wrapping_add(slide),
@@ -151,17 +194,23 @@ impl<'a> Writer<'a> {
     fn samples(&mut self, task: TaskId, count: &Count) {
         let location = self.location(count);
         let common = self.labels(task, count);
-        for (mode, ticks) in [(word::USER, count.user), (word::SYSTEM, count.system)] {
+        let mut one = schema::Profile::default();
+        let modes = [(word::USER, count.user), (word::SYSTEM, count.system)];
+        for (index, (mode, ticks)) in modes.into_iter().enumerate() {
             if ticks == 0 {
                 continue;
             }
             let ns = ticks.saturating_mul(self.profile.rate.period_ns());
-            let mode = self.text_label(word::MODE, mode);
-            self.file.sample.push(Sample {
+            let known = self.modes[index];
+            let mode = known.unwrap_or_else(|| self.text_label(word::MODE, mode));
+            self.modes[index] = Some(mode);
+            one.sample.clear();
+            one.sample.push(Sample {
                 location_id: vec![location],
                 value: vec![signed(ticks), signed(ns)],
                 label: [mode].into_iter().chain(common.iter().copied()).collect(),
             });
+            append(&mut self.samples, &one);
         }
     }
 
@@ -198,103 +247,70 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// The number of the location of a count, which is written if it is a new one.
     fn location(&mut self, count: &Count) -> u64 {
-        let key = (count.object, count.address);
-        if let Some(&id) = self.locations.get(&key) {
+        let key = |one: &Count| (one.object, one.address);
+        let counts = &self.profile.counts;
+        let place = counts.binary_search_by_key(&key(count), key);
+        if let Some(&id) = place.ok().and_then(|place| self.ids.get(place))
+            && id != 0
+        {
             return id;
         }
-        let id = self.locations.len() as u64 + 1;
-        self.locations.insert(key, id);
-        let line = self.lines(count);
-        let index = count.object.index();
-        let address = layout::written(self.profile.object(count.object), count.address);
-        if layout::even(self.profile.object(count.object), address) != count.address {
+        self.numbered += 1;
+        let id = self.numbered;
+        if let Ok(place) = place {
+            self.ids[place] = id;
+        }
+        let line = self.functions.lines(count, self.record, &mut self.strings);
+        let object = self.profile.object(count.object);
+        let address = layout::written(object, count.address);
+        if layout::even(object, address) != count.address {
             self.odd.push(id);
         }
-        let address = address.wrapping_add(self.slides[index]);
-        let mapping_id = self.mapping_of(count.object, address);
-        self.file.location.push(Location {
+        let address = address.wrapping_add(self.slides[count.object.index()]);
+        let mapping_id = match self.mapping_of(count.object, address) {
+            Some(index) => {
+                self.flag(index, &line);
+                self.mappings[index].id
+            }
+            None => 0,
+        };
+        let location = Location {
             id,
             mapping_id,
             address,
             line,
-        });
+        };
+        let one = schema::Profile {
+            location: vec![location],
+            ..schema::Profile::default()
+        };
+        append(&mut self.locations, &one);
         id
     }
 
     /// The mapping of an object that holds an address, which is moved already.
-    fn mapping_of(&self, object: ObjectId, address: u64) -> u64 {
-        let of_object = self.by_object.get(&object.index());
-        let holds = |&&index: &&usize| layout::holds(&self.file.mapping[index], address);
-        let index = of_object.and_then(|indices| indices.iter().find(holds));
-        index.map_or(0, |&index| self.file.mapping[index].id)
+    fn mapping_of(&self, object: ObjectId, address: u64) -> Option<usize> {
+        let mut of_object = self.by_object.get(&object.index())?.iter().copied();
+        of_object.find(|&index| layout::holds(&self.mappings[index], address))
     }
 
-    /// Names and lines, the innermost first.
-    fn lines(&mut self, count: &Count) -> Vec<Line> {
-        let record = self.record;
-        let Name::Function {
-            name,
-            mangled,
-            start,
-        } = record.names.name_of(count.object, count.address)
-        else {
-            return Vec::new();
-        };
-        let source = record.names.source_of(count.object, count.address);
-        let inlined = source.map_or(&[][..], |source| &source.inlined);
-        let mut lines: Vec<_> = inlined
-            .iter()
-            .rev()
-            .map(|inlined| {
-                let system_name = inlined.mangled.as_ref().unwrap_or(&inlined.name);
-                self.line(
-                    count.object,
-                    None,
-                    (&inlined.name, system_name),
-                    inlined.line.as_ref(),
-                )
-            })
-            .collect();
-        let system_name = mangled.as_ref().unwrap_or(name);
-        let line = source.and_then(|source: &Source| source.line.as_ref());
-        lines.push(self.line(count.object, Some(*start), (name, system_name), line));
-        lines
-    }
-
-    fn line(
-        &mut self,
-        object: ObjectId,
-        start: Option<u64>,
-        (name, system_name): (&str, &str),
-        line: Option<&symbolize::Line>,
-    ) -> Line {
-        let function = Function {
-            id: 0,
-            name: self.strings.place(name),
-            system_name: self.strings.place(system_name),
-            filename: self.strings.place(line.map_or("", |line| &line.file)),
-            start_line: 0,
-        };
-        let next = self.starts.len() as u64 + 1;
-        let id = *self
-            .functions
-            .entry((object, start, function))
-            .or_insert(next);
-        if id == next {
-            self.starts.push(start);
-            self.file.function.push(Function { id, ..function });
-        }
-        Line {
-            function_id: id,
-            line: line.map_or(0, |line| line.number.into()),
+    /// Says what a mapping has, now that these lines are in it.
+    fn flag(&mut self, mapping: usize, lines: &[Line]) {
+        let mapping = &mut self.mappings[mapping];
+        mapping.has_functions |= !lines.is_empty();
+        mapping.has_inline_frames |= lines.len() > 1;
+        for line in lines {
+            mapping.has_filenames |= self.functions.is_in_file(line.function_id);
+            mapping.has_line_numbers |= line.line != 0;
         }
     }
 
-    /// Says what mappings have, comments, and seals it.
-    fn finish(mut self) -> schema::Profile {
-        self.flags();
+    /// Comments and seals it, and returns the parts of the file.
+    fn finish(mut self) -> [Vec<u8>; 8] {
         let profile = self.profile;
+        let (functions, starts) = self.functions.into_parts();
         let extension = Extension {
             subject: profile.subject.clone(),
             rate: profile.rate,
@@ -303,7 +319,7 @@ impl<'a> Writer<'a> {
             objects: profile.objects.clone(),
             slides: self.slides,
             mappings: self.owners,
-            starts: self.starts,
+            starts,
             odd: self.odd,
             tasks: profile.tasks.clone(),
             buffers: profile.buffers.clone(),
@@ -314,30 +330,36 @@ impl<'a> Writer<'a> {
         let balance = text::balance(&profile.balance);
         let strings = &mut self.strings;
         let comments = extension.lines().into_iter().chain(notes).chain([balance]);
-        self.file.comment = comments.map(|comment| strings.place(&comment)).collect();
-        self.file.string_table = self.strings.into_table();
-        seal::put(&mut self.file);
-        self.file
+        self.tail.comment = comments.map(|comment| strings.place(&comment)).collect();
+        let seal_place = strings.count() as i64;
+        let mappings = schema::Profile {
+            mapping: self.mappings,
+            ..schema::Profile::default()
+        };
+        let mut parts = [
+            self.head.encode_to_vec(),
+            self.samples,
+            mappings.encode_to_vec(),
+            self.locations,
+            functions,
+            self.strings.into_bytes(),
+            Vec::new(),
+            self.tail.encode_to_vec(),
+        ];
+        let mut crc = crc32fast::Hasher::new();
+        parts.iter().for_each(|part| crc.update(part));
+        let [.., seal, tail] = &mut parts;
+        *seal = bytes_of(&seal::of(crc.finalize()));
+        self.tail.comment.push(seal_place);
+        *tail = self.tail.encode_to_vec();
+        parts
     }
+}
 
-    fn flags(&mut self) {
-        let functions = &self.file.function;
-        for location in &self.file.location {
-            let Some(mapping) = (location.mapping_id as usize)
-                .checked_sub(1)
-                .and_then(|index| self.file.mapping.get_mut(index))
-            else {
-                continue;
-            };
-            mapping.has_functions |= !location.line.is_empty();
-            mapping.has_inline_frames |= location.line.len() > 1;
-            for line in &location.line {
-                let function = &functions[line.function_id as usize - 1];
-                mapping.has_filenames |= function.filename != 0;
-                mapping.has_line_numbers |= line.line != 0;
-            }
-        }
-    }
+/// Puts the fields of a part of a file behind the others: parts that follow one another are one file
+/// (<https://protobuf.dev/programming-guides/encoding/#last-one-wins>).
+pub(super) fn append(bytes: &mut Vec<u8>, part: &schema::Profile) {
+    bytes.extend(part.encode_to_vec());
 }
 
 fn filename(object: &Object) -> String {

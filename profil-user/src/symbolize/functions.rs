@@ -27,6 +27,11 @@ pub enum Grouping {
 }
 
 impl Grouping {
+    /// Whether its rows are those of the source, for which DWARF is needed.
+    pub const fn needs_lines(self) -> bool {
+        matches!(self, Self::Inlined | Self::Line)
+    }
+
     /// Whether tasks have rows, so that these are not of one task each.
     pub(super) const fn is_of_tasks(self) -> bool {
         matches!(self, Self::Process | Self::Thread)
@@ -125,16 +130,28 @@ pub(super) fn add_up<'a>(
     let mut rows: Vec<Function> = Vec::new();
     // A function has many addresses, and is matched once.
     let mut passed: HashMap<(ObjectId, Option<&Arc<str>>), bool> = HashMap::new();
-    let grouping = view.grouping;
+    // They follow one another, and need not be looked for again.
+    let mut last: Option<(TaskId, ObjectId, Row<'_>, usize)> = None;
+    let (grouping, is_open) = (view.grouping, view.sieve.is_open());
     for (task, count) in counts {
         let row = Row::of(count, symbolizer, grouping);
+        if let Some((of_task, object, row_before, place)) = &last
+            && (*of_task, *object) == (task, count.object)
+            && row.is_same_function(row_before)
+        {
+            rows[*place].user += count.user;
+            rows[*place].system += count.system;
+            continue;
+        }
         let object = &ticks.objects[count.object.index()];
         let name = row.name.ok();
-        let passes = passed
-            .entry((count.object, name))
-            .or_insert_with(|| view.sieve.passes(object, name));
-        if !*passes {
-            continue;
+        if !is_open {
+            let passes = passed
+                .entry((count.object, name))
+                .or_insert_with(|| view.sieve.passes(object, name));
+            if !*passes {
+                continue;
+            }
         }
         let key = match grouping {
             Grouping::Process | Grouping::Thread => {
@@ -164,6 +181,7 @@ pub(super) fn add_up<'a>(
         });
         rows[place].user += count.user;
         rows[place].system += count.system;
+        last = Some((task, count.object, row, place));
     }
     rows.sort_by(|a, b| {
         b.ticks()
@@ -290,6 +308,13 @@ impl<'a> Row<'a> {
                 },
             },
         }
+    }
+
+    /// Whether both are of one function in an object, as a whole.
+    fn is_same_function(&self, other: &Self) -> bool {
+        let is_whole = self.grouping == Grouping::Function && self.address == other.address;
+        let is_one = |one, other| Arc::ptr_eq(one, other);
+        is_whole && matches!((self.name, other.name), (Ok(one), Ok(other)) if is_one(one, other))
     }
 
     fn key(&self) -> Key {

@@ -4,6 +4,7 @@
 //! separate debug file. A name is given only inside the symbol's own size: what lies past it stays
 //! an address.
 
+mod by_address;
 mod debug_files;
 mod debug_info;
 mod demangle;
@@ -46,6 +47,7 @@ use crate::{
     profile::{ElfClass, Object, ObjectId, ObjectKind, Unresolved},
     target::ObjectFile,
 };
+pub(crate) use by_address::ByAddress;
 use image::{Image, Places};
 use lines::Lines;
 pub(crate) use perf_map::PerfMap;
@@ -124,8 +126,8 @@ pub struct Symbolizer {
     lines: Option<Lines>,
     debug_dirs: Vec<PathBuf>,
     texts: Texts,
-    names: HashMap<(ObjectId, u64), Name>,
-    sources: HashMap<(ObjectId, u64), Source>,
+    names: ByAddress<Name>,
+    sources: ByAddress<Source>,
     /// Or why an object's file should not be read.
     images: HashMap<ObjectId, Result<Image, WhyUnnamed>>,
     /// What processes say of their generated code, once they were asked.
@@ -153,8 +155,8 @@ impl Symbolizer {
             lines: None,
             debug_dirs,
             texts: Texts::default(),
-            names: HashMap::new(),
-            sources: HashMap::new(),
+            names: ByAddress::default(),
+            sources: ByAddress::default(),
             images: HashMap::new(),
             perf_maps: HashMap::new(),
             map_bytes_left: perf_map::MAX_BYTES_OF_ALL,
@@ -165,15 +167,10 @@ impl Symbolizer {
     /// That takes much longer than names alone.
     #[must_use]
     pub fn for_grouping(mut self, grouping: Grouping) -> Self {
-        self.lines = match grouping {
-            Grouping::Function
-            | Grouping::Address
-            | Grouping::Object
-            | Grouping::Process
-            | Grouping::Thread => None,
-            Grouping::Inlined => Some(Lines::new(&self.debug_dirs, true)),
-            Grouping::Line => Some(Lines::new(&self.debug_dirs, false)),
-        };
+        let inlined = grouping == Grouping::Inlined;
+        self.lines = grouping
+            .needs_lines()
+            .then(|| Lines::new(&self.debug_dirs, inlined));
         self
     }
 
@@ -186,7 +183,7 @@ impl Symbolizer {
                 .counts_in(object)
                 .iter()
                 .map(|count| count.address)
-                .filter(|&address| !self.names.contains_key(&(object, address)))
+                .filter(|&address| !self.names.contains(&(object, address)))
                 .collect();
             if !addresses.is_empty() {
                 self.look_up_in(&ticks, object, &addresses);

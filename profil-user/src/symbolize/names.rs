@@ -1,15 +1,13 @@
 //! Names as plain values, which outlive whoever looked them up.
 
-use std::collections::HashMap;
-
-use super::{Name, Source, Symbolizer, Ticks, WhyUnnamed};
+use super::{ByAddress, Name, Source, Symbolizer, Ticks, WhyUnnamed};
 use crate::profile::ObjectId;
 
 /// What addresses of a profile are called, and where in the source they are.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Names {
-    pub(crate) names: HashMap<(ObjectId, u64), Name>,
-    pub(crate) sources: HashMap<(ObjectId, u64), Source>,
+    pub(crate) names: ByAddress<Name>,
+    pub(crate) sources: ByAddress<Source>,
 }
 
 impl Names {
@@ -34,29 +32,39 @@ impl Symbolizer {
         }
     }
 
+    /// The same, when it has done its work.
+    pub fn into_names(self) -> Names {
+        Names {
+            names: self.names,
+            sources: self.sources,
+        }
+    }
+
     /// Looks up what of a profile has no name yet among those that were recorded with it, or no line
     /// if lines are asked for.
     ///
     /// What was recorded holds, as it was found where the profile was taken; and where neither knows a
     /// name, the reason from there does.
-    pub fn complete<'a>(&mut self, profile: impl Into<Ticks<'a>>, recorded: &Names) {
+    pub fn complete<'a>(&mut self, profile: impl Into<Ticks<'a>>, mut recorded: Names) {
         let wants_lines = self.lines.is_some();
-        let is_done = |(key, name): &(&(ObjectId, u64), &Name)| {
-            let has_lines = !wants_lines || recorded.sources.contains_key(key);
-            matches!(name, Name::Function { .. }) && has_lines
+        let is_function = |name: &Name| matches!(name, Name::Function { .. });
+        let is_to_do = |key: &(ObjectId, u64), name: &Name| {
+            !is_function(name) || wants_lines && !recorded.sources.contains(key)
         };
-        let done = recorded.names.iter().filter(is_done);
-        self.names
-            .extend(done.map(|(key, name)| (*key, name.clone())));
+        let to_do = recorded.names.take_if(is_to_do);
+        if self.names.is_empty() {
+            // A million of them are moved as one.
+            self.names = recorded.names;
+        } else {
+            self.names.extend(recorded.names.into_pairs());
+        }
         self.look_up(profile);
-        for (key, name) in &recorded.names {
-            let is_unnamed = || matches!(self.names.get(key), None | Some(Name::Unnamed(_)));
-            if matches!(name, Name::Function { .. }) || is_unnamed() {
-                self.names.insert(*key, name.clone());
+        for (key, name) in to_do {
+            let is_unnamed = || matches!(self.names.get(&key), None | Some(Name::Unnamed(_)));
+            if is_function(&name) || is_unnamed() {
+                self.names.insert(key, name);
             }
         }
-        let sources = recorded.sources.iter();
-        self.sources
-            .extend(sources.map(|(key, source)| (*key, source.clone())));
+        self.sources.extend(recorded.sources.into_pairs());
     }
 }

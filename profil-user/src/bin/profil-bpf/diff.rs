@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, Write as _},
+    mem,
     path::PathBuf,
 };
 
@@ -34,9 +35,10 @@ pub(crate) fn run(plan: &Plan) -> anyhow::Result<()> {
                 printable(&name)
             );
         }
-        saved.open_files(&plan.names.debug_dirs);
+        saved.open_files(&plan.names.debug_dirs, plan.grouping);
         let mut symbolizer = plan.names.symbolizer(plan.grouping);
-        symbolizer.complete(&saved, &saved.record.names);
+        let recorded = mem::take(&mut saved.record.names);
+        symbolizer.complete(&saved, recorded);
         sides.push((name, saved, symbolizer));
     }
     let [before, after] = &sides[..] else {

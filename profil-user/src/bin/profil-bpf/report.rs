@@ -3,6 +3,7 @@
 use std::{
     fs::File,
     io::{self, Read as _, Write as _},
+    mem,
     path::{Path, PathBuf},
 };
 
@@ -167,9 +168,10 @@ fn gmon(
 /// A profile of ours: what was printed when it was taken.
 fn saved(mut saved: Saved, path: &Path, (names, shown): (&Names, &Shown)) -> anyhow::Result<()> {
     fits(path, shown, &saved.profile.tasks)?;
-    saved.open_files(&names.debug_dirs);
+    saved.open_files(&names.debug_dirs, shown.view.grouping);
     let mut symbolizer = names.symbolizer(shown.view.grouping);
-    symbolizer.complete(&saved, &saved.record.names);
+    let recorded = mem::take(&mut saved.record.names);
+    symbolizer.complete(&saved, recorded);
     let rows = shown.view.rows(&saved, &symbolizer);
     print(shown, |layout, out| {
         text::write(&saved.profile, &rows, layout, out)
@@ -190,21 +192,29 @@ fn convert(
         bail!("a buffer is that of a region, and the profile was taken without one");
     }
     fits(path, shown, &saved.profile.tasks)?;
-    saved.open_files(&names.debug_dirs);
-    let keeps_names = outputs.iter().any(Output::keeps_names);
-    let mut symbolizer = if keeps_names {
-        names.recorder()
+    let grouping = if outputs.iter().any(Output::keeps_names) {
+        Names::RECORDED
     } else {
-        names.symbolizer(shown.view.grouping)
+        shown.view.grouping
     };
-    symbolizer.complete(&saved, &saved.record.names);
-    if keeps_names {
-        saved.record.names = symbolizer.names();
-    }
+    saved.open_files(&names.debug_dirs, grouping);
+    let mut symbolizer = names.symbolizer(grouping);
+    let recorded = mem::take(&mut saved.record.names);
+    symbolizer.complete(&saved, recorded);
+    // A file of record has addresses alone.
+    let of_functions = !outputs.iter().all(Output::keeps_names);
+    let functions = if of_functions {
+        functions(&saved, &symbolizer)
+    } else {
+        Vec::new()
+    };
+    let is_plain = shown.view.is_plain() && saved.profile.tasks.is_empty();
+    let rows = (of_functions && !is_plain).then(|| shown.view.rows(&saved, &symbolizer));
+    saved.record.names = symbolizer.into_names();
     let content = Content {
         profile: &saved.profile,
-        functions: &functions(&saved, &symbolizer),
-        rows: &shown.view.rows(&saved, &symbolizer),
+        rows: rows.as_ref().unwrap_or(&functions),
+        functions: &functions,
         record: &saved.record,
         errors: shown.errors,
     };
@@ -222,7 +232,8 @@ fn other(mut profile: Other, path: &Path, (names, shown): (&Names, &Shown)) -> a
     fits(path, shown, &[])?;
     profile.open_files(&names.debug_dirs);
     let mut symbolizer = names.symbolizer(shown.view.grouping);
-    symbolizer.complete(&profile, &profile.names);
+    let recorded = mem::take(&mut profile.names);
+    symbolizer.complete(&profile, recorded);
     let rows = shown.view.rows(&profile, &symbolizer);
     print(shown, |layout, out| {
         other::write(&profile, path, &rows, layout, out)

@@ -37,7 +37,7 @@ fn profile(ticks: &[u64], start: u64) -> Saved {
 fn compare(before: &Saved, after: &Saved, measure: Measure) -> Diff {
     let named = |saved: &Saved| {
         let mut symbolizer = Symbolizer::with_debug_dirs(Vec::new());
-        symbolizer.complete(saved, &saved.record.names);
+        symbolizer.complete(saved, saved.record.names.clone());
         symbolizer
     };
     let names = [named(before), named(after)];

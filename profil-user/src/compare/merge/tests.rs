@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, mem::take};
 
 use proptest::prelude::*;
 
@@ -14,7 +14,7 @@ use crate::{
 /// Ticks of the report, by task, function and object.
 fn report(saved: &Saved, grouping: Grouping) -> BTreeMap<(String, String, String), (u64, u64)> {
     let mut symbolizer = Symbolizer::with_debug_dirs(Vec::new()).for_grouping(grouping);
-    symbolizer.complete(saved, &saved.record.names);
+    symbolizer.complete(saved, saved.record.names.clone());
     let view = View {
         grouping,
         ..View::default()
@@ -110,14 +110,12 @@ fn part(whole: &Saved, seed: u64, side: bool) -> Saved {
         part.profile.objects.reverse();
         part.record.pieces.reverse();
         let names = &mut part.record.names;
-        names.names = names
-            .names
-            .drain()
+        names.names = take(&mut names.names)
+            .into_pairs()
             .map(|((o, a), name)| ((moved(o), a), name))
             .collect();
-        names.sources = names
-            .sources
-            .drain()
+        names.sources = take(&mut names.sources)
+            .into_pairs()
             .map(|((o, a), one)| ((moved(o), a), one))
             .collect();
     }
@@ -195,17 +193,14 @@ fn what_does_not_add_up_is_said() {
 fn what_contradicts_is_kept_apart() {
     let (mut first, mut other) = (small(), small());
     let library = ObjectId::new(1);
-    let name = other
-        .record
-        .names
-        .names
-        .get_mut(&(library, 0x1000))
-        .expect("a name");
-    *name = Name::Function {
+    let name = Name::Function {
         name: "h".into(),
         mangled: None,
         start: 0x1000,
     };
+    let names = &mut other.record.names.names;
+    assert!(names.contains(&(library, 0x1000)));
+    names.insert((library, 0x1000), name);
     merge(&mut first, &other).expect("they add up");
     let rows = report(&written_and_read(&first), Grouping::Function);
     let ticks = |function: &str| -> u64 {

@@ -6,7 +6,7 @@ use flate2::{Compression, write::GzEncoder};
 use prost::Message as _;
 
 use super::{
-    super::{PprofError, read::unpack, schema, seal, wire, write::file_of},
+    super::{PprofError, read::unpack, schema, sealed_anew, wire},
     *,
 };
 
@@ -32,6 +32,13 @@ fn a_small_file_does_not_become_a_large_one() {
     // Empty samples, of two bytes each.
     let many = [0x12, 0].repeat(wire::MOST_PARTS + 1);
     assert_eq!(error(&many), PprofError::TooManyParts);
+    // One that is a list of very many addresses.
+    let mut large = schema::Profile::default();
+    large.sample.push(schema::Sample {
+        location_id: vec![1; wire::MOST_BYTES_OF_PART],
+        ..schema::Sample::default()
+    });
+    assert_eq!(error(&large.encode_to_vec()), PprofError::TooManyParts);
 }
 
 #[test]
@@ -53,10 +60,8 @@ fn numbers_that_lead_nowhere_are_refused() {
     let refused = |change: &dyn Fn(&mut schema::Profile)| {
         let (profile, record) = small();
         let mut file = file_of(&profile, &record);
-        assert!(seal::take(&mut file));
         change(&mut file);
-        seal::put(&mut file);
-        match error(&file.encode_to_vec()) {
+        match error(&sealed_anew(&file.encode_to_vec()).expect("a message")) {
             PprofError::Damaged(what) => what,
             other => panic!("{other:?}"),
         }
@@ -132,11 +137,7 @@ proptest! {
         cut in prop::option::of(any::<prop::sample::Index>()),
         resealed in any::<bool>(),
     ) {
-        let mut file = file_of(&profile, &record);
-        if resealed {
-            seal::take(&mut file);
-        }
-        let mut bytes = file.encode_to_vec();
+        let mut bytes = bytes(&profile, &record, Packing::Plain);
         for (at, value) in flips {
             let at = at.index(bytes.len());
             bytes[at] = value;
@@ -144,9 +145,8 @@ proptest! {
         if let Some(cut) = cut {
             bytes.truncate(cut.index(bytes.len() + 1));
         }
-        if resealed && let Ok(mut file) = schema::Profile::decode(&bytes[..]) {
-            seal::put(&mut file);
-            bytes = file.encode_to_vec();
+        if resealed && let Some(sealed) = sealed_anew(&bytes) {
+            bytes = sealed;
         }
         match read(&bytes) {
             Ok(PprofFile::Saved(saved)) => {

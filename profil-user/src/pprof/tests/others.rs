@@ -2,12 +2,19 @@
 
 use super::{
     super::{
-        Other,
+        Other, PprofError,
         schema::{self, Function, Line, Location, Mapping, Sample, ValueType},
         strings::Strings,
     },
     *,
 };
+
+fn read_other(file: &schema::Profile) -> Result<Other, PprofError> {
+    match read(&file.encode_to_vec())? {
+        PprofFile::Other(other) => Ok(*other),
+        PprofFile::Saved(saved) => panic!("{saved:?}"),
+    }
+}
 
 /// As `runtime/pprof` has it: counts and nanoseconds, callers, one mapping with names.
 fn go() -> schema::Profile {
@@ -70,14 +77,16 @@ fn go() -> schema::Profile {
             location(15, 0, 0, Vec::new()),
         ],
         function: function.to_vec(),
-        string_table: strings.into_table(),
+        string_table: schema::Profile::decode(&*strings.into_bytes())
+            .expect("texts")
+            .string_table,
         ..schema::Profile::default()
     }
 }
 
 fn rows_of(other: &Other) -> Vec<(String, u64)> {
     let mut symbolizer = Symbolizer::with_debug_dirs(Vec::new());
-    symbolizer.complete(other, &other.names);
+    symbolizer.complete(other, other.names.clone());
     let rows = crate::symbolize::rows(other, &symbolizer, Grouping::Function);
     let name = |row: &crate::symbolize::Function| {
         text::function_name(row, &other.objects[row.object.index()])
@@ -87,7 +96,7 @@ fn rows_of(other: &Other) -> Vec<(String, u64)> {
 
 #[test]
 fn the_innermost_function_has_the_ticks() {
-    let other = Other::of(&go()).expect("a profile");
+    let other = read_other(&go()).expect("a profile");
     assert_eq!(other.total(), 15);
     assert_eq!(&*other.shown.0, "seconds");
     assert!((other.shown.1 - 100.0).abs() < 1e-9);
@@ -109,12 +118,12 @@ fn without_counts_the_default_is_taken_or_the_last() {
     let mut file = go();
     file.sample_type[0].kind = file.sample_type[1].kind;
     file.sample_type[0].unit = file.sample_type[1].unit;
-    let other = Other::of(&file).expect("a profile");
+    let other = read_other(&file).expect("a profile");
     assert_eq!(&*other.value.1, "nanoseconds");
     assert_eq!(other.total(), 150_000_000);
     assert!((other.shown.1 - 1e9).abs() < 1e-9);
     file.default_sample_type = file.sample_type[0].kind;
-    assert_eq!(Other::of(&file).expect("a profile").total(), 15);
+    assert_eq!(read_other(&file).expect("a profile").total(), 15);
 }
 
 #[test]
@@ -122,7 +131,7 @@ fn numbers_that_lead_nowhere_are_refused() {
     let refused = |change: &dyn Fn(&mut schema::Profile)| {
         let mut file = go();
         change(&mut file);
-        Other::of(&file)
+        read_other(&file)
             .expect_err("a number that leads nowhere")
             .to_string()
     };

@@ -21,6 +21,9 @@ pub(crate) struct Names {
 }
 
 impl Names {
+    /// What needs all that a file of record keeps.
+    pub(crate) const RECORDED: Grouping = Grouping::Inlined;
+
     /// Who looks them up, and what such rows need.
     pub(crate) fn symbolizer(&self, grouping: Grouping) -> Symbolizer {
         Symbolizer::with_debug_dirs(self.debug_dirs.clone()).for_grouping(grouping)
@@ -28,7 +31,7 @@ impl Names {
 
     /// Who looks up all that is known, for a file that keeps it.
     pub(crate) fn recorder(&self) -> Symbolizer {
-        self.symbolizer(Grouping::Inlined)
+        self.symbolizer(Self::RECORDED)
     }
 }
 
