@@ -77,6 +77,13 @@ impl Options {
     }
 }
 
+impl Options {
+    /// Whether they ask for nothing else than what CI runs.
+    fn is_of_ci(&self) -> bool {
+        !self.all && self.kernels.is_empty() && self.filters.is_empty()
+    }
+}
+
 /// Runs the tests in virtual machines and sums them up.
 pub(crate) fn run(options: &Options) -> ExitCode {
     let mut steps = Steps::default();

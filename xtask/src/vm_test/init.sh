@@ -33,9 +33,10 @@ ulimit -l unlimited
 mkdir /tmp/work
 cd /tmp/work
 set --
+# The kernel hands on what it does not know of its command line.
 while read -r argument; do
     set -- "$@" "$argument"
-done </arguments
+done <"$arguments"
 export PROFIL_BPF=/profil-bpf PROFIL_WORKLOADS_BUILT=/workloads PROFIL_SKIPS=/tmp/skips
 export PROFIL_EMULATED=1 RUST_BACKTRACE=0
 # Not to a terminal: what the tests write is for a file.

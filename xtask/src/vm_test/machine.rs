@@ -85,6 +85,8 @@ pub(super) struct Machine<'a> {
     pub(super) accelerator: Accelerator,
     pub(super) kernel: &'a Path,
     pub(super) initramfs: &'a Path,
+    /// The file of the guest with the test runner's arguments.
+    pub(super) arguments: &'a str,
     pub(super) limit: Duration,
 }
 
@@ -152,7 +154,10 @@ impl Machine<'_> {
             .arg(self.initramfs)
             .arg("-append")
             // A panic reboots at once, which ends a QEMU that may not reboot.
-            .arg(format!("console={console} panic=-1 quiet"))
+            .arg(format!(
+                "console={console} panic=-1 quiet arguments={}",
+                self.arguments
+            ))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

@@ -18,6 +18,8 @@ pub(super) struct Leg {
     pub(super) suite: &'static str,
     /// The start of its version, if it is not the one that the suite recommends.
     pub(super) series: Option<&'static str>,
+    /// Whether CI runs it between an older and a newer one of its architecture.
+    pub(super) is_between: bool,
     /// Whether CI runs it.
     by_default: bool,
     /// Why the archive may be without it, if it may.
@@ -36,8 +38,8 @@ const BETWEEN: Option<&str> = Some("versions between the suites' own leave the m
 /// The oldest, the long-term ones, the newest.
 static MATRIX: [Leg; 10] = [
     leg("5.10", Arch::X86_64, "bullseye-security").absent(PAST_SUPPORT),
-    leg("6.1", Arch::X86_64, "bookworm-security"),
-    leg("6.12", Arch::X86_64, "trixie-security"),
+    leg("6.1", Arch::X86_64, "bookworm-security").between(),
+    leg("6.12", Arch::X86_64, "trixie-security").between(),
     leg("newest", Arch::X86_64, "trixie-backports"),
     leg("6.12", Arch::Aarch64, "trixie-security"),
     leg("6.18", Arch::X86_64, "trixie-backports")
@@ -59,6 +61,7 @@ const fn leg(version: &'static str, arch: Arch, suite: &'static str) -> Leg {
         arch,
         suite,
         series: None,
+        is_between: false,
         by_default: true,
         may_be_absent: None,
     }
@@ -67,6 +70,11 @@ const fn leg(version: &'static str, arch: Arch, suite: &'static str) -> Leg {
 impl Leg {
     const fn absent(mut self, why: Option<&'static str>) -> Self {
         self.may_be_absent = why;
+        self
+    }
+
+    const fn between(mut self) -> Self {
+        self.is_between = true;
         self
     }
 

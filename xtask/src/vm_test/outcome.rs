@@ -12,6 +12,7 @@ use super::{
     Options,
     budgets::Budgets,
     console::Console,
+    guest,
     machine::{End, Machine},
     matrix::Leg,
     verdict::{Verdict, Word},
@@ -106,6 +107,11 @@ fn run(leg: &Leg, kernel: &Path, guest: Option<&Path>, options: &Options) -> Res
         accelerator: options.accel,
         kernel,
         initramfs,
+        arguments: if leg.is_between && options.is_of_ci() {
+            guest::MAIN_JOB
+        } else {
+            guest::ALL
+        },
         limit: Duration::from_secs(options.timeout),
     };
     machine.run(&log, |line| {
