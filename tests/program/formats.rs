@@ -44,6 +44,15 @@ fn folded_stacks_add_up() {
 }
 
 #[test]
+fn a_flame_graph_has_frames() {
+    let svg = written("a.svg", "svg");
+    assert!(
+        svg.contains("<title>f(int) (10 ticks, 62.50%)</title>"),
+        "{svg}"
+    );
+}
+
+#[test]
 fn json_is_json() {
     let json: serde_json::Value = serde_json::from_str(&written("a.json", "json")).expect("JSON");
     let rows = json["rows"].as_array().expect("rows");

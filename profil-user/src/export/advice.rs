@@ -35,9 +35,12 @@ pub(super) fn for_file(
         }
         Format::Folded => {
             return Some(format!(
-                "{path}: all {all} ticks; draw it with: inferno-flamegraph {path} > flame.svg, or: \
-                 flamegraph.pl {path} > flame.svg"
+                "{path}: all {all} ticks; -o FILE.svg draws them, and so do inferno-flamegraph and \
+                 flamegraph.pl"
             ));
+        }
+        Format::FlameGraph => {
+            return Some(format!("{path}: all {all} ticks; look at it in a browser"));
         }
         Format::Speedscope => {
             return Some(format!(

@@ -21,6 +21,8 @@ pub enum Format {
     Text(Style),
     /// Folded stacks, for flame graphs.
     Folded,
+    /// A flame graph as SVG, for browsers.
+    FlameGraph,
     /// JSON, for programs.
     Json,
     /// Comma-separated values, for spreadsheets.
@@ -37,13 +39,11 @@ pub enum Format {
 pub enum FormatError {
     /// The name of a file says nothing.
     #[error(
-        "cannot tell a format from the name {0:?}; known are *.pb.gz, *.pb, gmon.out, *.gmon, *.syms, *.buf, *.txt, *.folded, *.json, *.csv, *.speedscope.json, DIR/ and -"
+        "cannot tell a format from the name {0:?}; known are *.pb.gz, *.pb, gmon.out, *.gmon, *.syms, *.buf, *.txt, *.folded, *.svg, *.json, *.csv, *.speedscope.json, DIR/ and -"
     )]
     Name(PathBuf),
     /// There is no such format.
-    #[error(
-        "there is no format {0:?}; known are pprof, gmon, gmon-bsd, syms, buffer, text, folded and json"
-    )]
+    #[error("there is no format {0:?}; known are {known}", known = known())]
     Word(String),
     /// A directory holds gmon files only.
     #[error("a directory takes one gmon or syms file an object, not {0}")]
@@ -66,6 +66,7 @@ impl Format {
             Self::Text(_) => "txt",
             Self::Buffer => "buf",
             Self::Folded => "folded",
+            Self::FlameGraph => "svg",
             Self::Json => "json",
             Self::Csv => "csv",
             Self::Speedscope => "speedscope.json",
@@ -78,22 +79,33 @@ impl Format {
     }
 }
 
+/// What formats are called, beside the endings of their files.
+const WORDS: [(&str, Format); 11] = [
+    ("pprof", Format::Pprof(Packing::Gzip)),
+    ("gmon", Format::GMON),
+    ("gmon-bsd", Format::Gmon(gmon::Variant::Bsd)),
+    ("syms", Format::Symbols),
+    ("buffer", Format::Buffer),
+    ("text", Format::TEXT),
+    ("folded", Format::Folded),
+    ("svg", Format::FlameGraph),
+    ("json", Format::Json),
+    ("csv", Format::Csv),
+    ("speedscope", Format::Speedscope),
+];
+
+fn known() -> String {
+    WORDS.map(|(word, _)| word).join(", ")
+}
+
 impl std::str::FromStr for Format {
     type Err = FormatError;
 
     fn from_str(word: &str) -> Result<Self, FormatError> {
-        match word {
-            "gmon" => Ok(Self::GMON),
-            "gmon-bsd" => Ok(Self::Gmon(gmon::Variant::Bsd)),
-            "syms" => Ok(Self::Symbols),
-            "pprof" => Ok(Self::Pprof(Packing::Gzip)),
-            "text" | "txt" => Ok(Self::TEXT),
-            "buffer" | "buf" => Ok(Self::Buffer),
-            "folded" => Ok(Self::Folded),
-            "json" => Ok(Self::Json),
-            "csv" => Ok(Self::Csv),
-            "speedscope" => Ok(Self::Speedscope),
-            _ => Err(FormatError::Word(word.to_owned())),
+        let is_it = |(known, format): &&(&str, Self)| *known == word || format.extension() == word;
+        match WORDS.iter().find(is_it) {
+            Some((_, format)) => Ok(*format),
+            None => Err(FormatError::Word(word.to_owned())),
         }
     }
 }
@@ -139,6 +151,7 @@ impl Destination {
             (_, "txt") => Some(Format::TEXT),
             (_, "buf") => Some(Format::Buffer),
             (_, "folded") => Some(Format::Folded),
+            (_, "svg") => Some(Format::FlameGraph),
             (name, "json") if name.ends_with(".speedscope.json") => Some(Format::Speedscope),
             (_, "json") => Some(Format::Json),
             (_, "csv") => Some(Format::Csv),
@@ -217,6 +230,7 @@ mod tests {
         assert_eq!(parse("a.syms"), file("a.syms", Format::Symbols));
         assert_eq!(parse("a.txt"), file("a.txt", Format::TEXT));
         assert_eq!(parse("a.folded"), file("a.folded", Format::Folded));
+        assert_eq!(parse("a.svg"), file("a.svg", Format::FlameGraph));
         assert_eq!(parse("a.json"), file("a.json", Format::Json));
         assert_eq!(parse("a.csv"), file("a.csv", Format::Csv));
         assert_eq!(
@@ -248,6 +262,12 @@ mod tests {
             Ok(Destination::Stdout(Format::GMON))
         );
         given("out/", Format::TEXT).unwrap_err();
+        for (word, format) in super::WORDS {
+            assert_eq!(word.parse(), Ok(format), "{word}");
+        }
+        assert_eq!("txt".parse(), Ok(Format::TEXT));
+        let unknown = "xml".parse::<Format>().unwrap_err().to_string();
+        assert!(unknown.contains("csv, speedscope"), "{unknown}");
         let bsd: Format = "gmon-bsd".parse().unwrap();
         assert_eq!(
             given("out/", bsd),

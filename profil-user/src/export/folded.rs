@@ -25,6 +25,12 @@ use crate::{
 ///
 /// If `out` cannot be written.
 pub fn write(profile: &Profile, functions: &[Function], out: &mut impl Write) -> io::Result<()> {
+    let stacks = stacks(profile, functions);
+    stacks.iter().try_for_each(|stack| writeln!(out, "{stack}"))
+}
+
+/// The lines.
+pub(super) fn stacks(profile: &Profile, functions: &[Function]) -> Vec<String> {
     let mut stacks: BTreeMap<Vec<String>, u64> = BTreeMap::new();
     for function in functions {
         let object = profile.object(function.object);
@@ -37,10 +43,8 @@ pub fn write(profile: &Profile, functions: &[Function], out: &mut impl Write) ->
         }
         *stacks.entry(stack).or_default() += function.ticks();
     }
-    for (stack, ticks) in stacks {
-        writeln!(out, "{} {ticks}", stack.join(";"))?;
-    }
-    Ok(())
+    let line = |(stack, ticks): (Vec<String>, u64)| format!("{} {ticks}", stack.join(";"));
+    stacks.into_iter().map(line).collect()
 }
 
 fn whose_frame(profile: &Profile, function: &Function) -> String {

@@ -5,6 +5,7 @@ pub mod csv;
 mod destination;
 pub mod diff;
 mod escape;
+pub mod flamegraph;
 pub mod folded;
 pub mod gmon;
 pub mod json;

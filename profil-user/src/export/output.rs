@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 use super::{
     advice, csv,
     destination::{Destination, Format},
-    folded, gmon, json,
+    flamegraph, folded, gmon, json,
     replace::{Target, without_path},
     speedscope, syms, text,
 };
@@ -182,6 +182,7 @@ fn write_object(
             text::write(profile, rows, layout, &mut out)
         }
         Format::Folded => folded::write(profile, rows, &mut out),
+        Format::FlameGraph => flamegraph::write(profile, rows, &mut out),
         Format::Json => json::write(profile, rows, &mut out),
         Format::Csv => csv::write(profile, rows, content.errors, &mut out),
         Format::Speedscope => speedscope::write(profile, rows, &mut out),

@@ -2,6 +2,7 @@
 //! writer.
 
 mod csv;
+mod flamegraph;
 mod folded;
 mod json;
 mod sample;

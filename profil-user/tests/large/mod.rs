@@ -26,11 +26,12 @@ const FUNCTION_BYTES: u64 = 16;
 pub(crate) const ADDRESSES: usize = FUNCTIONS * 2;
 
 /// Every format that a profile of many programs can have, by the ending of its name.
-pub(crate) const FORMATS: [&str; 7] = [
+pub(crate) const FORMATS: [&str; 8] = [
     "pb.gz",
     "pb",
     "txt",
     "folded",
+    "svg",
     "json",
     "csv",
     "speedscope.json",

@@ -63,13 +63,14 @@ pub(crate) struct Args {
 
     /// Also write the profile to FILE; repeatable. *.pb.gz keeps all of it, for report, go tool
     /// pprof and others; gmon.out and *.gmon are for gprof, *.syms is a symbol table for gprof -S,
-    /// *.buf the buffer of profil(2), *.folded for flame graphs, *.json for programs, *.csv for spreadsheets, *.speedscope.json for speedscope, *.txt is the flat profile, DIR/ gets one
+    /// *.buf the buffer of profil(2), *.svg is a flame graph, *.folded its stacks, *.json for programs,
+    /// *.csv for spreadsheets, *.speedscope.json for speedscope, *.txt is the flat profile, DIR/ gets one
     /// gmon file an object, - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: Vec<PathBuf>,
 
     /// Format of every --output, whatever its name: pprof, gmon, gmon-bsd (4.4BSD), syms, buffer,
-    /// text, folded, json, csv or speedscope
+    /// text, svg, folded, json, csv or speedscope
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
 
