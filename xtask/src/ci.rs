@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, ensure};
 use crate::{check_ebpf, ebpf, exec, fuzz, run, steps::Steps, test, vm_test, workspace};
 
 /// How long hostile inputs are tried.
-const FUZZ_SECONDS: u64 = 30;
+const FUZZ_SECONDS: u64 = 60;
 
 /// Runs all checks, whatever fails on the way, and sums them up.
 pub(crate) fn run() -> ExitCode {
