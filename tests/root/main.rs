@@ -10,6 +10,7 @@ mod dialects;
 mod endings;
 mod filters;
 mod gmon;
+mod go;
 mod ground_truth;
 mod high_rate;
 mod hostile;
