@@ -1,6 +1,7 @@
 //! Whom to profile: by number, by name, by program, by cgroup, or everybody; and a command.
 
 use std::{
+    ffi::CStr,
     fs,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -153,18 +154,28 @@ struct Group {
 }
 
 impl Group {
+    /// In the hierarchy that has perf's controller.
     fn new(name: &str) -> Self {
-        let mount = tempfile::tempdir().expect("a directory");
         // Where the old hierarchies have the controller, it is in no other.
         let v1 = fs::read_to_string("/proc/self/mountinfo")
             .expect("ours")
             .lines()
             .any(|line| line.contains(" - cgroup ") && line.contains("perf_event"));
-        let (kind, data) = if v1 {
-            ("cgroup", Some(c"perf_event"))
+        if v1 {
+            Self::of_version_1(name)
         } else {
-            ("cgroup2", None)
-        };
+            Self::mounted(name, "cgroup2", None)
+        }
+    }
+
+    /// In a hierarchy of version 1, as older systems have them. The controller comes to it, and goes
+    /// back when it ends.
+    fn of_version_1(name: &str) -> Self {
+        Self::mounted(name, "cgroup", Some(c"perf_event"))
+    }
+
+    fn mounted(name: &str, kind: &str, data: Option<&CStr>) -> Self {
+        let mount = tempfile::tempdir().expect("a directory");
         let flags = rustix::mount::MountFlags::empty();
         rustix::mount::mount("none", mount.path(), kind, flags, data).expect("cgroups are there");
         // Where nobody ever asked for a controller (no systemd), not even perf's, which needs not be
@@ -197,8 +208,20 @@ impl Drop for Group {
 #[test]
 fn a_cgroup_by_path_and_by_the_id_of_its_container() {
     let _machine = claim_machine!();
+    profile_group(Group::new);
+}
+
+/// The hierarchies that systems had before there was one for all.
+#[test]
+fn a_cgroup_of_version_1_by_path_and_by_the_id_of_its_container() {
+    let _machine = claim_machine!();
+    profile_group(Group::of_version_1);
+}
+
+#[track_caller]
+fn profile_group(made: fn(&str) -> Group) {
     let id = format!("{:032x}{:032x}", std::process::id(), 0x00c0_ffee);
-    let group = Group::new(&format!("docker-{id}.scope"));
+    let group = made(&format!("docker-{id}.scope"));
     let (inside, outside) = (Quiet::busy(), Quiet::busy());
     group.add(inside.0.id());
     let path = group.path.to_str().expect("a plain path");
