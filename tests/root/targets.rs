@@ -1,7 +1,6 @@
 //! Whom to profile: by number, by name, by program, by cgroup, or everybody; and a command.
 
 use std::{
-    ffi::CStr,
     fs,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -10,8 +9,12 @@ use std::{
 };
 
 use profil_tests::{
-    Profiler, Target, Workload, claim_machine, machine, process::Process, profiler::PATIENCE,
-    report::Report, session::RATE, statistics::assert_ratio,
+    Profiler, Target, Workload, claim_machine, machine,
+    process::{Process, wait_until},
+    profiler::PATIENCE,
+    report::Report,
+    session::RATE,
+    statistics::assert_ratio,
 };
 use rustix::process::Signal;
 
@@ -151,33 +154,29 @@ fn processes_by_name_and_program_are_taken_in() {
 struct Group {
     mount: tempfile::TempDir,
     path: PathBuf,
+    version: u8,
 }
 
 impl Group {
     /// In the hierarchy that has perf's controller.
     fn new(name: &str) -> Self {
         // Where the old hierarchies have the controller, it is in no other.
-        let v1 = fs::read_to_string("/proc/self/mountinfo")
-            .expect("ours")
-            .lines()
-            .any(|line| line.contains(" - cgroup ") && line.contains("perf_event"));
-        if v1 {
-            Self::of_version_1(name)
+        if is_perf_of_version_2() {
+            Self::mounted(name, 2)
         } else {
-            Self::mounted(name, "cgroup2", None)
+            Self::of_version_1(name)
         }
     }
 
     /// In a hierarchy of version 1, as older systems have them. The controller comes to it, and goes
     /// back when it ends.
     fn of_version_1(name: &str) -> Self {
-        Self::mounted(name, "cgroup", Some(c"perf_event"))
+        Self::mounted(name, 1)
     }
 
-    fn mounted(name: &str, kind: &str, data: Option<&CStr>) -> Self {
+    fn mounted(name: &str, version: u8) -> Self {
         let mount = tempfile::tempdir().expect("a directory");
-        let flags = rustix::mount::MountFlags::empty();
-        rustix::mount::mount("none", mount.path(), kind, flags, data).expect("cgroups are there");
+        mount_cgroups(mount.path(), version).expect("cgroups are there");
         // Where nobody ever asked for a controller (no systemd), not even perf's, which needs not be
         // asked for, is there.
         let control = mount.path().join("cgroup.subtree_control");
@@ -189,7 +188,11 @@ impl Group {
         }
         let path = mount.path().join(name);
         fs::create_dir(&path).expect("root may");
-        Self { mount, path }
+        Self {
+            mount,
+            path,
+            version,
+        }
     }
 
     fn add(&self, pid: u32) {
@@ -200,9 +203,47 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         let _ = fs::remove_dir(&self.path);
-        let flags = rustix::mount::UnmountFlags::DETACH;
-        let _ = rustix::mount::unmount(self.mount.path(), flags);
+        let mount = self.mount.path();
+        let flags = rustix::mount::UnmountFlags::empty();
+        if self.version == 2 {
+            let _ = rustix::mount::unmount(mount, flags);
+            return;
+        }
+        // The kernel takes a moment to be done with a group, and a hierarchy that is unmounted before
+        // that keeps the controller. What it gives back comes a moment later, too.
+        let is_back = || wait_until(Duration::from_millis(500), is_perf_of_version_2);
+        for _ in 0..10 {
+            let _ = rustix::mount::unmount(mount, flags);
+            if is_back() {
+                return;
+            }
+            let _ = mount_cgroups(mount, 1);
+        }
+        let _ = rustix::mount::unmount(mount, flags);
     }
+}
+
+/// Whether no hierarchy of version 1 has perf's controller.
+fn is_perf_of_version_2() -> bool {
+    let controllers = fs::read_to_string("/proc/cgroups").expect("cgroups are there");
+    let perf = controllers
+        .lines()
+        .find_map(|line| line.strip_prefix("perf_event"));
+    perf.expect("perf knows cgroups").split_whitespace().next() == Some("0")
+}
+
+fn mount_cgroups(place: &Path, version: u8) -> rustix::io::Result<()> {
+    let (kind, data) = match version {
+        1 => ("cgroup", Some(c"perf_event")),
+        _ => ("cgroup2", None),
+    };
+    rustix::mount::mount(
+        "none",
+        place,
+        kind,
+        rustix::mount::MountFlags::empty(),
+        data,
+    )
 }
 
 #[test]
