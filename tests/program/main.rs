@@ -3,6 +3,7 @@
 mod clock;
 mod errors;
 mod formats;
+mod manual;
 mod report;
 mod saved;
 mod targets;

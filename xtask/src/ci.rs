@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::{check_ebpf, ebpf, exec, fuzz, run, steps::Steps, test, vm_test, workspace};
+use crate::{check_ebpf, dist, ebpf, exec, fuzz, run, steps::Steps, test, vm_test, workspace};
 
 /// How long hostile inputs are tried.
 const FUZZ_SECONDS: u64 = 60;
@@ -46,6 +46,8 @@ pub(crate) fn run() -> ExitCode {
     steps.step("hostile inputs", || fuzz::run(FUZZ_SECONDS));
     let mut remarks = test::add_steps(&mut steps, None, None);
     remarks.extend(vm_test::add_steps(&mut steps, &vm_test::Options::of_ci()));
+    // Of what the machines above have been built with.
+    steps.step("packages", || dist::run(&[]));
     steps.finish(&remarks)
 }
 

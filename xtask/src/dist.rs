@@ -1,5 +1,7 @@
 //! `cargo xtask dist`: the profiler as one static file per architecture, which needs nothing on
-//! the machine that runs it but a kernel.
+//! the machine that runs it but a kernel; and with its manual, as a package.
+
+mod package;
 
 use std::{
     fmt::Write as _,
@@ -16,6 +18,9 @@ use crate::{
     elf::Needs,
     run, workspace,
 };
+
+/// The version that is shipped.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Links the C library in.
 const RUSTFLAGS: &str = "-C target-feature=+crt-static";
@@ -41,19 +46,33 @@ pub(crate) fn run(arches: &[Arch]) -> Result<()> {
     // What an earlier version left is not on the list.
     let _ = fs::remove_dir_all(&dir);
     fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+    let stage = workspace::target_dir().join("dist-stage");
+    let here = Arch::of_this_machine().context("we do not ship for this machine's architecture")?;
     let mut sums = String::new();
+    let mut add = |name: &str, bytes: &[u8]| -> Result<()> {
+        writeln!(sums, "{:x}  {name}", Sha256::digest(bytes))?;
+        println!("{}: {} bytes", dir.join(name).display(), bytes.len());
+        Ok(())
+    };
     for &arch in arches {
         let built = StaticBuild::provide(arch)?.profil_bpf()?;
-        let name = format!("profil-bpf-{}-linux-{arch}", env!("CARGO_PKG_VERSION"));
-        let bytes = read(&built)?;
+        let name = format!("{}-{VERSION}-linux-{arch}", run::PROFIL_BPF);
         fs::copy(&built, dir.join(&name))
             .with_context(|| format!("cannot write {name} to {}", dir.display()))?;
-        writeln!(sums, "{:x}  {name}", Sha256::digest(&bytes))?;
-        println!(
-            "{}: {} bytes, static",
-            dir.join(&name).display(),
-            bytes.len()
-        );
+        add(&name, &read(&built)?)?;
+
+        // The manual is the same for all, and told by the one that can be run here.
+        let speaker = if arch == here {
+            built.clone()
+        } else {
+            StaticBuild::provide(here)?.profil_bpf()?
+        };
+        package::stage(&built, &speaker, &stage)?;
+        let package = package::pack(&stage)?;
+        let name = format!("{}-{VERSION}-{arch}.tar.gz", run::PROFIL_BPF);
+        fs::write(dir.join(&name), &package)
+            .with_context(|| format!("cannot write {name} to {}", dir.display()))?;
+        add(&name, &package)?;
     }
     let path = dir.join(SUMS);
     fs::write(&path, sums).with_context(|| format!("cannot write {}", path.display()))

@@ -72,7 +72,7 @@ enum Verb {
         /// The measurements to take; all of them by default
         names: Vec<String>,
     },
-    /// Build the static files to ship, and a list of their digests
+    /// Build the static files to ship, packages of them with their manual, and a list of digests
     Dist {
         /// Build for this architecture; for all of them by default
         #[arg(long = "arch", value_name = "ARCH")]

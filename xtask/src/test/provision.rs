@@ -12,7 +12,7 @@ struct Program {
     required: bool,
 }
 
-const PROGRAMS: [Program; 6] = [
+const PROGRAMS: [Program; 7] = [
     Program {
         name: "cc",
         packages: &["gcc", "libc6-dev"],
@@ -31,6 +31,12 @@ const PROGRAMS: [Program; 6] = [
     Program {
         name: "setpriv",
         packages: &["util-linux"],
+        required: true,
+    },
+    // What man(1) formats pages with.
+    Program {
+        name: "groff",
+        packages: &["groff-base"],
         required: true,
     },
     // `go tool pprof`, which reads files of record.

@@ -146,6 +146,7 @@ Examples:
   sudo profil-bpf --pid 4242 --offset main --scale 1/2 --dialect glibc -o main.buf
                                                  profil(buf, bufsiz, main, 0x8000) of another process
   sudo profil-bpf doctor                         what this machine can do, and a trial
+  sudo profil-bpf manual /usr/local/share        manual pages, and completions for shells
 
 SIGUSR1 pauses the clock, SIGUSR2 lets it go on: kill -USR1 PID-OF-PROFIL-BPF.
 
@@ -170,6 +171,8 @@ pub(crate) enum Job {
     },
     /// Examine the machine.
     Doctor,
+    /// Write manual pages and completions below a directory.
+    Manual(PathBuf),
 }
 
 /// How to take a profile.
@@ -189,6 +192,7 @@ impl Args {
     pub(crate) fn job(mut self) -> Result<Job, clap::Error> {
         match self.verb.take() {
             Some(Verb::Doctor) => Ok(Job::Doctor),
+            Some(Verb::Manual { dir }) => Ok(Job::Manual(dir)),
             Some(Verb::Clock { json }) => Ok(Job::Clock { as_json: json }),
             Some(Verb::Report(flags)) => flags
                 .plan()
@@ -259,6 +263,11 @@ impl Args {
             shown,
         })
     }
+}
+
+/// The command line, for whoever describes it.
+pub(crate) fn command() -> clap::Command {
+    Args::command()
 }
 
 fn is_of_one_program(target: &Target) -> bool {

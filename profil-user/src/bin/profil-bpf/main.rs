@@ -5,6 +5,7 @@ mod clock;
 mod diff;
 mod doctor;
 mod live;
+mod manual;
 mod merge;
 mod named;
 mod outline;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Job::Merge(plan) => merge::run(plan).map(|()| true),
         Job::Clock { as_json } => clock::run(as_json).map(|()| true),
         Job::Doctor => doctor::run(),
+        Job::Manual(dir) => manual::run(&dir).map(|()| true),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

@@ -37,6 +37,12 @@ pub(super) enum Verb {
     },
     /// Tell what this kernel and these privileges allow, and try it
     Doctor,
+    /// Write the manual pages, and the completions for bash, zsh and fish
+    Manual {
+        /// Where to: /usr/local/share, ~/.local/share, or the share directory of a package
+        #[arg(value_name = "DIR")]
+        dir: PathBuf,
+    },
 }
 
 /// Flags of `report`.
