@@ -1,5 +1,13 @@
 //! What this machine can do for us: every feature that is probed, every limit that matters, and
 //! a trial of the whole kernel half on this very process.
+//!
+//! [`examine`] asks the machine, [`findings`] judges what it said.
+
+mod findings;
+mod limits;
+mod machine;
+mod privileges;
+mod surroundings;
 
 use std::time::Duration;
 
@@ -9,12 +17,18 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::{
     error::StartError,
     kernel::{
-        Beat, Clock, Counters, Feature, Figures, KernelHalf, LoadPlan, Missing, PROGRAM,
-        PidNamespace, Presence, Whom, max_sample_rate, missing_capabilities, paranoid,
+        Beat, Clock, Counters, Feature, Figures, KernelHalf, LoadPlan, OBJECT_NAME,
+        PROGRAM as BPF_PROGRAM, PidNamespace, Presence, Whom, max_sample_rate,
     },
     options::Rate,
     preflight::check_privileges,
 };
+
+pub use findings::{Finding, PROGRAM, Verdict, findings};
+pub use machine::{Limit, Machine};
+
+/// The names and digests of the BPF objects, as they are checked in.
+const MANIFEST: &str = include_str!("../bpf/manifest.json");
 
 /// CPU time that the trial uses up.
 const TRIAL: Duration = Duration::from_millis(100);
@@ -25,16 +39,13 @@ const TRIAL_STRAYS: u32 = 4096;
 /// All that was found.
 #[derive(Debug)]
 pub struct Diagnosis {
+    /// What the machine says of itself.
+    pub machine: Machine,
     /// Each [`Feature`], in the order of [`Feature::ALL`].
     pub features: Vec<(Feature, Presence)>,
-    /// What we lack of what a profile takes.
-    pub missing: Vec<Missing>,
-    /// `kernel.perf_event_max_sample_rate`: the highest rate, in hertz.
-    pub max_rate: Option<u32>,
-    /// `kernel.perf_event_paranoid`: how much the unprivileged may do (perf_event_open(2)).
-    pub paranoid: Option<i32>,
-    /// Whether processes have the numbers here that the kernel knows them by.
-    pub initial_pid_namespace: Option<bool>,
+    /// Whether the kernel writes down for us what processes map, start and end; or why not. `None`
+    /// where sessions, which read it, are not compiled in.
+    pub records: Option<Result<(), String>>,
     /// What became of the trial.
     pub trial: Result<Trial, StartError>,
 }
@@ -58,18 +69,40 @@ pub struct Trial {
     pub due: f64,
 }
 
+/// The BPF object that we load: the name of its file, and its SHA-256 by the manifest, in hexadecimal.
+pub fn bpf_object() -> (&'static str, &'static str) {
+    let digest = MANIFEST
+        .split_once(OBJECT_NAME)
+        .and_then(|(_, rest)| rest.split('"').nth(2));
+    (OBJECT_NAME, digest.unwrap_or_default())
+}
+
 /// Examines the machine. What is probed leaves nothing behind.
 pub fn examine() -> Diagnosis {
+    // The probes raise limits.
+    let machine = Machine::read();
     Diagnosis {
+        machine,
         features: Feature::ALL
             .map(|feature| (feature, feature.presence()))
             .to_vec(),
-        missing: missing_capabilities(),
-        max_rate: max_sample_rate(),
-        paranoid: paranoid(),
-        initial_pid_namespace: PidNamespace::own().ok().map(PidNamespace::is_initial),
+        records: records(),
         trial: trial(),
     }
+}
+
+#[cfg(feature = "session")]
+fn records() -> Option<Result<(), String>> {
+    let opened = crate::kernel::SideBand::open();
+    Some(opened.map(|_| ()).map_err(|error| {
+        let cause = std::error::Error::source(&error);
+        cause.map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
+    }))
+}
+
+#[cfg(not(feature = "session"))]
+const fn records() -> Option<Result<(), String>> {
+    None
 }
 
 /// Loads the kernel half, lets it count this thread, and takes it away again.
@@ -104,7 +137,7 @@ fn trial() -> Result<Trial, StartError> {
         .tally()
         .map_err(|error| StartError::Load(error.into()))?;
     Ok(Trial {
-        program: PROGRAM,
+        program: BPF_PROGRAM,
         figures: kernel.figures(),
         by_saved_registers: kernel.charges_by_saved_registers(),
         kernel_bytes: kernel.memory(),
@@ -125,3 +158,6 @@ fn use_up(time: Duration) {
         std::hint::spin_loop();
     }
 }
+
+#[cfg(test)]
+mod tests;

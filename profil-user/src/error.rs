@@ -100,19 +100,13 @@ pub enum RunError {
 impl StartError {
     /// What to do next, in one line, where there is something to do.
     pub fn hint(&self) -> Option<String> {
+        self.hint_for(&own_path())
+    }
+
+    /// The same, where the program's own file is called `program`.
+    pub fn hint_for(&self, program: &str) -> Option<String> {
         match self {
-            // All three at once: whoever sets the first two will want names in others' processes.
-            Self::Privileges(missing) => {
-                let capabilities = if missing.contains(&Missing::SysAdmin) {
-                    "cap_sys_admin"
-                } else {
-                    "cap_bpf,cap_perfmon"
-                };
-                Some(format!(
-                    "run it with sudo, or once: sudo setcap {capabilities},cap_sys_ptrace+ep {}",
-                    own_path()
-                ))
-            }
+            Self::Privileges(missing) => Some(get_privileges(missing, program)),
             Self::RateAboveLimit { rate, limit } => Some(format!(
                 "ask for at most {limit}, or: sudo sysctl kernel.perf_event_max_sample_rate={rate}"
             )),
@@ -156,6 +150,17 @@ fn list(missing: &[Missing]) -> String {
         .map(Missing::to_string)
         .collect::<Vec<_>>()
         .join(" and ")
+}
+
+/// How to get what is missing. All three at once: whoever sets the first two will want names in
+/// others' processes.
+pub(crate) fn get_privileges(missing: &[Missing], program: &str) -> String {
+    let capabilities = if missing.contains(&Missing::SysAdmin) {
+        "cap_sys_admin"
+    } else {
+        "cap_bpf,cap_perfmon"
+    };
+    format!("run it with sudo, or once: sudo setcap {capabilities},cap_sys_ptrace+ep {program}")
 }
 
 fn own_path() -> String {

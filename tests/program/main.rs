@@ -1,6 +1,7 @@
 //! Tests of the program as a person meets it: usage, errors, exit statuses. No privileges needed.
 
 mod clock;
+mod doctor;
 mod errors;
 mod formats;
 mod manual;

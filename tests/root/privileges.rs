@@ -87,6 +87,40 @@ fn without_any() {
     finished.assert_says("sudo").assert_says("setcap");
 }
 
+/// What to do is said once, in words that anybody may read.
+#[test]
+fn doctor_says_how_to_get_them() {
+    let _machine = claim_machine!();
+    require_programs!("setpriv");
+    let copies = Copies::new();
+    let doctor = |capabilities: &[&str]| {
+        let command = as_nobody(capabilities, &copies.path("profil-bpf"));
+        Profiler::by(command).arg("doctor").run()
+    };
+    let finished = doctor(&[]);
+    finished.assert_code(1).assert_no_panic();
+    let ways: Vec<_> = finished
+        .stdout
+        .lines()
+        .filter(|line| line.contains("setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep"))
+        .collect();
+    assert_eq!(ways.len(), 1, "{}", finished.stdout);
+    assert!(ways[0].trim_start().starts_with("mend: run it with sudo"));
+    let said = [&*finished.stdout, &*finished.stderr].concat();
+    let place = copies.dir.path().to_str().expect("a plain path");
+    assert!(!said.contains(place), "{said}");
+    assert!(said.contains("missing  cannot profile"), "{said}");
+
+    let finished = doctor(&["bpf", "perfmon"]);
+    if finished.status.code() == Some(0) {
+        assert!(finished.stdout.contains("profiles can be taken here"));
+        assert!(finished.stdout.contains("instead  CAP_SYS_PTRACE"));
+    } else {
+        // A distribution that wants more.
+        assert!(finished.stdout.contains("perf_event_paranoid=2"));
+    }
+}
+
 #[test]
 fn with_one_of_two() {
     let _machine = claim_machine!();

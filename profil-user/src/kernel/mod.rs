@@ -27,10 +27,12 @@ pub use loader::Figures;
 pub(crate) use maps::Counters;
 pub use maps::CountersError;
 pub use object::LoadError;
-pub(crate) use object::{KernelHalf, LoadPlan, PROGRAM};
+pub(crate) use object::{KernelHalf, LoadPlan, OBJECT_NAME, PROGRAM};
 pub(crate) use pid_namespace::PidNamespace;
 pub use probe::{Missing, missing_capabilities};
-pub(crate) use probe::{max_sample_rate, paranoid};
+pub(crate) use probe::{
+    effective_capabilities, last_capability, max_sample_rate, missing_from, paranoid,
+};
 #[cfg(feature = "fuzz")]
 pub(crate) use sideband::next as next_record;
 #[cfg(feature = "session")]

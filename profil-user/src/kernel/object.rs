@@ -27,6 +27,12 @@ static OBJECT: &[u8] = include_bytes_aligned!("../../bpf/profil-x86_64.bpf.o");
 #[cfg(target_arch = "aarch64")]
 static OBJECT: &[u8] = include_bytes_aligned!("../../bpf/profil-aarch64.bpf.o");
 
+/// The name of the object's file, in the manifest too.
+#[cfg(target_arch = "x86_64")]
+pub(crate) const OBJECT_NAME: &str = "profil-x86_64.bpf.o";
+#[cfg(target_arch = "aarch64")]
+pub(crate) const OBJECT_NAME: &str = "profil-aarch64.bpf.o";
+
 /// The program's name in the object, and in the kernel's list of programs.
 pub(crate) const PROGRAM: &str = "profil_tick";
 

@@ -33,17 +33,19 @@ pub(super) const BPF: u32 = 39;
 /// Lists what the process lacks. Empty if the kernel would not say: then the calls themselves
 /// will tell.
 pub fn missing_capabilities() -> Vec<Missing> {
-    let Ok(status) = fs::read_to_string("/proc/self/status") else {
-        return Vec::new();
-    };
-    let Some(effective) = effective(&status) else {
+    let Some(effective) = effective_capabilities() else {
         return Vec::new();
     };
     missing_from(effective, last_capability().unwrap_or(BPF))
 }
 
+/// Our own effective capabilities, a bit each (capabilities(7)). `None` if the kernel would not say.
+pub(crate) fn effective_capabilities() -> Option<u64> {
+    effective(&fs::read_to_string("/proc/self/status").ok()?)
+}
+
 /// The highest capability that this kernel knows. `None` if it would not say.
-pub(super) fn last_capability() -> Option<u32> {
+pub(crate) fn last_capability() -> Option<u32> {
     let text = fs::read_to_string("/proc/sys/kernel/cap_last_cap").ok()?;
     text.trim().parse().ok()
 }
@@ -56,7 +58,8 @@ fn effective(status: &str) -> Option<u64> {
     u64::from_str_radix(set.trim(), 16).ok()
 }
 
-fn missing_from(effective: u64, last_capability: u32) -> Vec<Missing> {
+/// What who has only these lacks, on a kernel that knows no others than up to the last.
+pub(crate) fn missing_from(effective: u64, last_capability: u32) -> Vec<Missing> {
     let has = |capability: u32| effective >> capability & 1 == 1;
     if has(SYS_ADMIN) {
         return Vec::new();

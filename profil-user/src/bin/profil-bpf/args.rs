@@ -170,7 +170,10 @@ pub(crate) enum Job {
         as_json: bool,
     },
     /// Examine the machine.
-    Doctor,
+    Doctor {
+        /// For a program.
+        as_json: bool,
+    },
     /// Write manual pages and completions below a directory.
     Manual(PathBuf),
 }
@@ -191,7 +194,7 @@ impl Args {
     /// Turns what was typed into what is meant.
     pub(crate) fn job(mut self) -> Result<Job, clap::Error> {
         match self.verb.take() {
-            Some(Verb::Doctor) => Ok(Job::Doctor),
+            Some(Verb::Doctor { json }) => Ok(Job::Doctor { as_json: json }),
             Some(Verb::Manual { dir }) => Ok(Job::Manual(dir)),
             Some(Verb::Clock { json }) => Ok(Job::Clock { as_json: json }),
             Some(Verb::Report(flags)) => flags

@@ -39,7 +39,7 @@ fn main() -> ExitCode {
         Job::Diff(plan) => diff::run(&plan).map(|()| true),
         Job::Merge(plan) => merge::run(plan).map(|()| true),
         Job::Clock { as_json } => clock::run(as_json).map(|()| true),
-        Job::Doctor => doctor::run(),
+        Job::Doctor { as_json } => doctor::run(as_json),
         Job::Manual(dir) => manual::run(&dir).map(|()| true),
     };
     match done {

@@ -34,8 +34,15 @@ fn hint(error: &anyhow::Error) -> Option<String> {
 
 /// The causes after one another. The verifier's log has thousands of lines and is kept apart.
 fn one_line(error: &anyhow::Error) -> String {
+    chain(error.chain())
+}
+
+/// An error and what it follows from, in one line.
+pub(crate) fn chain<'a>(
+    causes: impl Iterator<Item = &'a (dyn std::error::Error + 'static)>,
+) -> String {
     let mut text = String::new();
-    for cause in error.chain() {
+    for cause in causes {
         let cause = cause.to_string();
         let first = cause.lines().next().unwrap_or_default();
         // Some libraries repeat their cause in their own text.

@@ -35,8 +35,12 @@ pub(super) enum Verb {
         #[arg(long)]
         json: bool,
     },
-    /// Tell what this kernel and these privileges allow, and try it
-    Doctor,
+    /// Tell what this machine, its kernel and these privileges allow, and try it; for reports of faults
+    Doctor {
+        /// As a JSON object
+        #[arg(long)]
+        json: bool,
+    },
     /// Write the manual pages, and the completions for bash, zsh and fish
     Manual {
         /// Where to: /usr/local/share, ~/.local/share, or the share directory of a package

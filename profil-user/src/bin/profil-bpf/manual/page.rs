@@ -14,10 +14,16 @@ use super::NAME;
 const SECTIONS: &str = include_str!("sections.roff");
 
 /// The exit statuses of a verb.
-const EXIT_STATUS_OF_VERB: &str = "\
-.SH EXIT STATUS
-0 if it was done, 1 if it was not, and 2 if it was asked for wrongly.
-";
+fn exit_status(verb: &str) -> Roff {
+    let done = match verb {
+        "doctor" => "0 if a profile can be taken here, 1 if not",
+        _ => "0 if it was done, 1 if it was not",
+    };
+    let mut roff = Roff::new();
+    roff.control("SH", ["EXIT STATUS"]);
+    roff.text([roman(format!("{done}, and 2 if it was asked for wrongly."))]);
+    roff
+}
 
 /// Pages of others that a reader may want.
 const SEE_ALSO: [&str; 8] = [
@@ -94,6 +100,7 @@ fn of_verb(verb: Command, examples: &[Example]) -> io::Result<Vec<u8>> {
         .cloned()
         .collect();
     let name = page_name(&verb);
+    let status = exit_status(verb.get_name());
     let man = Man::new(verb);
     let mut page = Vec::new();
     title(&name).to_writer(&mut page)?;
@@ -101,7 +108,7 @@ fn of_verb(verb: Command, examples: &[Example]) -> io::Result<Vec<u8>> {
     man.render_synopsis_section(&mut page)?;
     man.render_description_section(&mut page)?;
     man.render_options_section(&mut page)?;
-    page.extend_from_slice(EXIT_STATUS_OF_VERB.as_bytes());
+    status.to_writer(&mut page)?;
     section_of(&shown).to_writer(&mut page)?;
     see_also([format!("{NAME}(1)")]).to_writer(&mut page)?;
     Ok(page)
