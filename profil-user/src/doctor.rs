@@ -129,7 +129,7 @@ fn trial() -> Result<Trial, StartError> {
         .cast_unsigned();
     let rate = max_sample_rate().map_or(Rate::DEFAULT, Rate::at_most);
     let mut clock =
-        Clock::following_tasks(&[thread], Whom::Alone, Beat::steady(rate), kernel.program())?;
+        Clock::following_tasks([thread], Whom::Alone, Beat::steady(rate), kernel.program())?;
     clock.enable()?;
     use_up(TRIAL);
     clock.disable()?;

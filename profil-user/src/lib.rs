@@ -50,6 +50,7 @@ mod error;
 #[cfg(feature = "session")]
 pub mod export;
 pub mod handle;
+mod headway;
 #[cfg(feature = "fuzz")]
 pub mod hostile;
 #[cfg(feature = "cli")]
@@ -74,6 +75,7 @@ mod target;
 
 pub use error::{RunError, StartError};
 pub use handle::{Profil, ProfilBuilder};
+pub use headway::Headway;
 pub use kernel::{
     ClockError, CountersError, Feature, Figures, LoadError, Missing, Presence, missing_capabilities,
 };

@@ -10,6 +10,8 @@ use profil_user::{
     Dialect, Profil, Rate, RegionAsked, Scale, StartError, Tgid,
     handle::{Bin, Snapshot, Status},
 };
+#[cfg(feature = "session")]
+use profil_user::{Headway, Options, Session};
 
 /// In hertz.
 const RATE: u32 = 997;
@@ -48,6 +50,21 @@ fn ticks_between(profil: &Profil, snapshot: &Snapshot, from: u64, to: u64) -> u6
         .filter(|&(bin, _)| inside(bin))
         .map(|(_, ticks)| ticks)
         .sum()
+}
+
+/// Of a session, which whoever waits for it may watch.
+#[cfg(feature = "session")]
+#[test]
+fn attaching_is_counted_in_threads() {
+    let _machine = claim_machine!();
+    let target = Target::start(Workload::Pie);
+    let headway = Headway::default();
+    assert_eq!(headway.seen(), (0, 0));
+    let session = Session::attach_with(&Options::new(tgid(&target)), &headway);
+    session.map(|_| ()).expect("root may");
+    let threads = std::fs::read_dir(format!("/proc/{}/task", target.pid()));
+    let threads = threads.expect("it runs").count() as u64;
+    assert_eq!(headway.seen(), (threads, threads));
 }
 
 #[test]

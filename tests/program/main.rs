@@ -5,6 +5,7 @@ mod doctor;
 mod errors;
 mod formats;
 mod manual;
+mod progress;
 mod report;
 mod saved;
 mod targets;

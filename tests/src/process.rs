@@ -153,6 +153,14 @@ impl Process {
         }
     }
 
+    /// What the child has written to standard output: so far, or all of it if it has ended.
+    pub fn stdout(&mut self) -> String {
+        match self.ended() {
+            Some(_) => self.stdout.whole(),
+            None => self.stdout.text(),
+        }
+    }
+
     /// Waits for the child to end.
     ///
     /// # Panics

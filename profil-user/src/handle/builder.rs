@@ -231,7 +231,7 @@ impl ProfilBuilder {
                 return Err(StartError::NoSuchThread { tgid, thread });
             }
             return Ok(Clock::following_tasks(
-                &[thread],
+                [thread],
                 Whom::Alone,
                 Beat::steady(self.rate),
                 kernel.program(),
@@ -242,7 +242,7 @@ impl ProfilBuilder {
             let listed = before.clone();
             before.retain(|tid| !self.except.contains(tid));
             let clock = Clock::following_tasks(
-                &before,
+                before,
                 Whom::WithChildren,
                 Beat::steady(self.rate),
                 kernel.program(),

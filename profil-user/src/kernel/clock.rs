@@ -80,14 +80,14 @@ impl Clock {
     ///
     /// If the kernel refuses; see [`ClockError::is_out_of_descriptors`].
     pub(crate) fn following_tasks(
-        tids: &[u32],
+        tids: impl IntoIterator<Item = u32>,
         whom: Whom,
         beat: Beat,
         program: BorrowedFd<'_>,
     ) -> Result<Self, ClockError> {
         let mut clock = Self::new(beat, None);
         clock.is_on = whom == Whom::FromExec;
-        for &tid in tids {
+        for tid in tids {
             match clock.open(program, |is_awake| match whom {
                 Whom::FromExec if is_awake => Subject::FromExec(tid),
                 Whom::FromExec | Whom::WithChildren => Subject::Task(tid),

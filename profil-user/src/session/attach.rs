@@ -15,6 +15,7 @@ use super::{
 use crate::{
     drain::Drain,
     error::StartError,
+    headway::Headway,
     kernel::{Follows, LoadError, LoadPlan, PidNamespace, SideBand, WarmUp},
     options::{ClockScope, Options, Split, Target},
     preflight::{check_privileges, check_rate},
@@ -102,6 +103,15 @@ impl Session {
     ///
     /// If privileges are missing, the target cannot be profiled, or the kernel refuses.
     pub fn attach(options: &Options) -> Result<Self, StartError> {
+        Self::attach_with(options, &Headway::default())
+    }
+
+    /// The same, and tells how far it has come, in threads of the target.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Session::attach`].
+    pub fn attach_with(options: &Options, headway: &Headway) -> Result<Self, StartError> {
         // What is wrong for everybody comes before what is wrong for this user.
         check_rate(options.rate)?;
         raise_descriptor_limit();
@@ -183,7 +193,7 @@ impl Session {
         };
         let subject = found.subject(&options.target);
         let cgroup = found.cgroup.take().map(Cgroup::into_dir);
-        let mut started = start_clock(options, &plan, &tgids, cgroup.as_ref());
+        let mut started = start_clock(options, &plan, &tgids, cgroup.as_ref(), headway);
         // Before Linux 5.11 its rings count against the limit of locked memory, as maps do; and maps
         // come first.
         if let Err(StartError::Load(
@@ -191,7 +201,7 @@ impl Session {
         )) = &started
             && side_band.take().is_some()
         {
-            started = start_clock(options, &plan, &tgids, cgroup.as_ref());
+            started = start_clock(options, &plan, &tgids, cgroup.as_ref(), headway);
             notes.push(Note::NoSideBand {
                 reason: "its memory is more than RLIMIT_MEMLOCK allows".to_owned(),
             });

@@ -6,6 +6,7 @@ use profil_common::Settings;
 
 use crate::{
     error::StartError,
+    headway::Headway,
     kernel::{Beat, Clock, ClockError, KernelHalf, LoadPlan, Whom},
     options::{ClockScope, Options, Target, Tgid},
     target,
@@ -23,12 +24,13 @@ pub(super) struct Started {
 /// their events, list again. A thread that is new in the second list either inherited an event or
 /// was started by one that had none yet, and nobody can tell which: to open one more could count
 /// it twice. So everything is closed and tried again; and if the process never holds still,
-/// or has more threads than we may open files, the clock follows the CPUs.
+/// or has more threads than we may open files, the clock follows the CPUs. The headway is in threads.
 pub(super) fn start_clock(
     options: &Options,
     plan: &LoadPlan<'_>,
     tgids: &[u32],
     cgroup: Option<&OwnedFd>,
+    headway: &Headway,
 ) -> Result<Started, StartError> {
     const TRIES: usize = 50;
 
@@ -42,7 +44,7 @@ pub(super) fn start_clock(
         _ => None,
     };
     if let Some((tid, whom)) = one {
-        let clock = Clock::following_tasks(&[tid.get()], whom, beat(options), kernel.program())?;
+        let clock = Clock::following_tasks([tid.get()], whom, beat(options), kernel.program())?;
         return Ok(Started {
             kernel,
             clock,
@@ -51,7 +53,9 @@ pub(super) fn start_clock(
     }
     for _ in 0..TRIES {
         let before = threads_of(tgids)?;
-        match Clock::following_tasks(&before, Whom::WithChildren, beat(options), kernel.program()) {
+        headway.begin(before.len() as u64);
+        let counted = before.iter().copied().inspect(|_| headway.step());
+        match Clock::following_tasks(counted, Whom::WithChildren, beat(options), kernel.program()) {
             Ok(clock) if clock.len() == 0 => {
                 return Err(
                     match (tgids, tgids.first().and_then(|&tgid| Tgid::new(tgid))) {

@@ -44,6 +44,7 @@ pub use ticks::Ticks;
 pub use view::{NotApart, View};
 
 use crate::{
+    headway::Headway,
     profile::{ElfClass, Object, ObjectId, ObjectKind, Unresolved},
     target::ObjectFile,
 };
@@ -134,6 +135,8 @@ pub struct Symbolizer {
     perf_maps: HashMap<u32, Result<Option<PerfMap>, MapRefused>>,
     /// How much more they may say: any number of processes can each have one.
     map_bytes_left: u64,
+    /// In objects.
+    headway: Headway,
 }
 
 impl Default for Symbolizer {
@@ -160,7 +163,15 @@ impl Symbolizer {
             images: HashMap::new(),
             perf_maps: HashMap::new(),
             map_bytes_left: perf_map::MAX_BYTES_OF_ALL,
+            headway: Headway::default(),
         }
+    }
+
+    /// The same, which tells how far it has come whenever it looks up, in objects.
+    #[must_use]
+    pub fn telling(mut self, headway: &Headway) -> Self {
+        self.headway = headway.clone();
+        self
     }
 
     /// The same, which looks up what `grouping` needs: lines and inlined functions, from DWARF.
@@ -177,6 +188,7 @@ impl Symbolizer {
     /// Looks up every address of a profile that has not been looked up before.
     pub fn look_up<'a>(&mut self, profile: impl Into<Ticks<'a>>) {
         let ticks = profile.into();
+        self.headway.begin(ticks.objects.len() as u64);
         for index in 0..ticks.objects.len() {
             let object = ObjectId::new(index);
             let addresses: Vec<u64> = ticks
@@ -188,6 +200,7 @@ impl Symbolizer {
             if !addresses.is_empty() {
                 self.look_up_in(&ticks, object, &addresses);
             }
+            self.headway.step();
         }
     }
 

@@ -13,7 +13,7 @@ use profil_user::{
     symbolize::Grouping,
 };
 
-use crate::{args::Names, merge, run::layout_of};
+use crate::{args::Names, merge, progress::naming, run::layout_of};
 
 /// Which two, and how they are compared.
 #[derive(Debug)]
@@ -36,9 +36,10 @@ pub(crate) fn run(plan: &Plan) -> anyhow::Result<()> {
             );
         }
         saved.open_files(&plan.names.debug_dirs, plan.grouping);
-        let mut symbolizer = plan.names.symbolizer(plan.grouping);
         let recorded = mem::take(&mut saved.record.names);
-        symbolizer.complete(&saved, recorded);
+        let symbolizer = naming(plan.names.symbolizer(plan.grouping), |symbolizer| {
+            symbolizer.complete(&saved, recorded);
+        });
         sides.push((name, saved, symbolizer));
     }
     let [before, after] = &sides[..] else {

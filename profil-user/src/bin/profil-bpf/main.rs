@@ -9,6 +9,7 @@ mod manual;
 mod merge;
 mod named;
 mod outline;
+mod progress;
 mod report;
 mod run;
 mod signals;

@@ -4,12 +4,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use profil_user::{
-    compare,
+    Headway, compare,
     export::{Content, Destination, Output, printable},
     pprof::{PprofFile, Saved},
 };
 
-use crate::{report, talk};
+use crate::{
+    progress::{Doing, Progress},
+    report, talk,
+};
 
 /// Which files, and where their sum goes.
 #[derive(Debug)]
@@ -34,8 +37,11 @@ impl Plan {
 pub(crate) fn run(plan: Plan) -> anyhow::Result<()> {
     let output = Output::open(plan.output)?;
     let mut sum: Option<Saved> = None;
+    let headway = Headway::default();
+    headway.begin(plan.files.len() as u64);
+    let progress = Progress::of(Doing::counted("adding up", &headway, "files"));
     for file in &plan.files {
-        let saved = read(file)?;
+        let saved = ours(report::read_quietly(file)?, file)?;
         match &mut sum {
             None => sum = Some(saved),
             Some(sum) => compare::merge(sum, &saved).with_context(|| {
@@ -43,7 +49,9 @@ pub(crate) fn run(plan: Plan) -> anyhow::Result<()> {
                 format!("cannot add {}", printable(&name))
             })?,
         }
+        headway.step();
     }
+    drop(progress);
     let sum = sum.context("there is nothing to add up")?;
     let note = output.write(&Content {
         profile: &sum.profile,
@@ -58,7 +66,11 @@ pub(crate) fn run(plan: Plan) -> anyhow::Result<()> {
 
 /// Reads a profile of ours: others do not say what became of their ticks.
 pub(crate) fn read(file: &Path) -> anyhow::Result<Saved> {
-    match report::read(file)? {
+    ours(report::read(file)?, file)
+}
+
+fn ours(read: PprofFile, file: &Path) -> anyhow::Result<Saved> {
+    match read {
         PprofFile::Saved(saved) => Ok(*saved),
         PprofFile::Other(_) => {
             let name = file.to_string_lossy();

@@ -17,6 +17,7 @@ use profil_user::{
 
 use crate::{
     args::{Names, OF_ONE_PROGRAM, Shown},
+    progress::{Doing, Progress, naming},
     run::layout_of,
     talk,
 };
@@ -139,7 +140,14 @@ pub(crate) fn run(plan: &Plan) -> anyhow::Result<()> {
     }
 }
 
+/// Reads a file, and says so if it takes long.
 pub(crate) fn read(path: &Path) -> anyhow::Result<PprofFile> {
+    let name = path.to_string_lossy();
+    let _progress = Progress::of(Doing::just(format!("reading {}", printable(&name))));
+    read_quietly(path)
+}
+
+pub(crate) fn read_quietly(path: &Path) -> anyhow::Result<PprofFile> {
     let read = || {
         let mut bytes = Vec::new();
         // Too large a file is cut off here, and refused there.
@@ -157,8 +165,8 @@ fn gmon(
 ) -> anyhow::Result<()> {
     let executable = Executable::open(executable, &names.debug_dirs)?;
     let profile = Recorded::read(files, &executable)?;
-    let mut symbolizer = names.symbolizer(shown.view.grouping);
-    symbolizer.look_up(&profile);
+    let symbolizer = names.symbolizer(shown.view.grouping);
+    let symbolizer = naming(symbolizer, |symbolizer| symbolizer.look_up(&profile));
     let functions = shown.view.rows(&profile, &symbolizer);
     print(shown, |layout, out| {
         recorded::write(&profile, &functions, layout, out)
@@ -169,9 +177,10 @@ fn gmon(
 fn saved(mut saved: Saved, path: &Path, (names, shown): (&Names, &Shown)) -> anyhow::Result<()> {
     fits(path, shown, &saved.profile.tasks)?;
     saved.open_files(&names.debug_dirs, shown.view.grouping);
-    let mut symbolizer = names.symbolizer(shown.view.grouping);
     let recorded = mem::take(&mut saved.record.names);
-    symbolizer.complete(&saved, recorded);
+    let symbolizer = naming(names.symbolizer(shown.view.grouping), |symbolizer| {
+        symbolizer.complete(&saved, recorded);
+    });
     let rows = shown.view.rows(&saved, &symbolizer);
     print(shown, |layout, out| {
         text::write(&saved.profile, &rows, layout, out)
@@ -198,9 +207,10 @@ fn convert(
         shown.view.grouping
     };
     saved.open_files(&names.debug_dirs, grouping);
-    let mut symbolizer = names.symbolizer(grouping);
     let recorded = mem::take(&mut saved.record.names);
-    symbolizer.complete(&saved, recorded);
+    let symbolizer = naming(names.symbolizer(grouping), |symbolizer| {
+        symbolizer.complete(&saved, recorded);
+    });
     // A file of record has addresses alone.
     let of_functions = !outputs.iter().all(Output::keeps_names);
     let functions = if of_functions {
@@ -231,9 +241,10 @@ fn convert(
 fn other(mut profile: Other, path: &Path, (names, shown): (&Names, &Shown)) -> anyhow::Result<()> {
     fits(path, shown, &[])?;
     profile.open_files(&names.debug_dirs);
-    let mut symbolizer = names.symbolizer(shown.view.grouping);
     let recorded = mem::take(&mut profile.names);
-    symbolizer.complete(&profile, recorded);
+    let symbolizer = naming(names.symbolizer(shown.view.grouping), |symbolizer| {
+        symbolizer.complete(&profile, recorded);
+    });
     let rows = shown.view.rows(&profile, &symbolizer);
     print(shown, |layout, out| {
         other::write(&profile, path, &rows, layout, out)

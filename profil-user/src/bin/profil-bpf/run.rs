@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::Context as _;
 use profil_user::{
-    Session, Taken, Target,
+    Headway, Options, Session, StartError, Taken, Target,
     export::{Content, Output, Style, text},
     launch::{Launched, exit_code},
     symbolize::{Symbolizer, View},
@@ -22,6 +22,7 @@ use crate::{
     live::LiveView,
     named::Named,
     outline,
+    progress::{Doing, Progress},
     signals::{Signals, Switches},
     talk,
 };
@@ -55,7 +56,7 @@ pub(crate) fn run(mut plan: Plan) -> anyhow::Result<Option<u8>> {
             Some(command)
         }
     };
-    let session = Session::attach(&plan.options)?;
+    let session = attach(&plan.options)?;
     for line in outline::lines(&session.outlines(), session.kernel_bytes()) {
         talk::note(&line);
     }
@@ -86,6 +87,12 @@ pub(crate) fn run(mut plan: Plan) -> anyhow::Result<Option<u8>> {
         None => Ok(None),
         Some(mut command) => Ok(command.try_wait()?.map(exit_code)),
     }
+}
+
+fn attach(options: &Options) -> Result<Session, StartError> {
+    let headway = Headway::default();
+    let _progress = Progress::of(Doing::counted("attaching", &headway, "threads"));
+    Session::attach_with(options, &headway)
 }
 
 /// Where the report goes that nobody gave a name.
@@ -143,6 +150,8 @@ fn name(
     signals: &mut Signals,
     ((names, view), keeps_names): ((&Names, &View), bool),
 ) -> Named {
+    let headway = Headway::default();
+    let _progress = Progress::of(Doing::counted("looking up names", &headway, "objects"));
     let (send, receive) = oneshot::channel();
     let looked_up = taken.clone();
     let (names, seen) = (names.clone(), view.clone());
@@ -151,7 +160,8 @@ fn name(
             names.recorder()
         } else {
             names.symbolizer(seen.grouping)
-        };
+        }
+        .telling(&headway);
         symbolizer.look_up(&looked_up);
         // Nobody waits any more after a signal.
         let _ = send.send(Named::of(&looked_up, &symbolizer, &seen));
