@@ -72,6 +72,8 @@ mod session;
 #[cfg(feature = "session")]
 pub mod symbolize;
 mod target;
+#[cfg(all(test, feature = "cli"))]
+mod troubleshooting;
 
 pub use error::{RunError, StartError};
 pub use handle::{Profil, ProfilBuilder};

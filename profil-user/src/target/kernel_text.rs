@@ -25,7 +25,10 @@ pub(crate) fn kernel_text() -> Result<Mapping, String> {
     }
     match (start, end) {
         (Some(0), _) => {
-            Err("it needs CAP_SYSLOG, or: sudo sysctl kernel.kptr_restrict=0".to_owned())
+            // With less than 1, kernel.perf_event_paranoid has a say as well (kallsyms_show_value).
+            let reason = "it takes CAP_SYSLOG, and kernel.kptr_restrict of at most 1; `profil-bpf \
+                          doctor` has the command";
+            Err(reason.to_owned())
         }
         (Some(start), Some(end)) if start < end => Ok(Mapping {
             start,

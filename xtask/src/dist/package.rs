@@ -13,7 +13,14 @@ use flate2::{Compression, GzBuilder};
 use crate::{exec, run::PROFIL_BPF, workspace};
 
 /// Beside the program.
-const DOCUMENTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
+const DOCUMENTS: [&str; 6] = [
+    "README.md",
+    "docs/TROUBLESHOOTING.md",
+    "docs/profile.schema.json",
+    "CHANGELOG.md",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+];
 
 /// The time of every file, in seconds: 1980, before which some tools know no time.
 /// `SOURCE_DATE_EPOCH` sets another, by the custom of reproducible builds.
