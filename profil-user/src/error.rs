@@ -133,6 +133,12 @@ impl StartError {
             Self::Clock(ClockError::Open { source, .. }) => match source.raw_os_error() {
                 Some(libc::ENOSYS) => Some(came_with(Feature::PerfEvents)),
                 Some(libc::EACCES | libc::EPERM) => Some(who_may(paranoid())),
+                // Of a cgroup in a hierarchy that perf's controller is not in.
+                Some(libc::ENOENT) => Some(
+                    "perf knows the cgroups of another hierarchy: name the one below the place that \
+                     `grep perf_event /proc/mounts` shows"
+                        .to_owned(),
+                ),
                 _ => None,
             },
             Self::Clock(ClockError::Attach(_)) => Some(came_with(Feature::PerfEventPrograms)),
@@ -237,6 +243,7 @@ mod tests {
     #[test]
     fn a_prohibition_is_no_lack() {
         assert!(hint(open(libc::EACCES)).contains("perf_event_"));
+        assert!(hint(open(libc::ENOENT)).contains("/proc/mounts"));
         assert!(who_may(Some(2)).contains("container"));
         assert!(who_may(None).contains("container"));
         assert!(who_may(Some(4)).contains("perf_event_paranoid=2"));
