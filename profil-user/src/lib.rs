@@ -42,6 +42,8 @@
 )]
 
 #[cfg(feature = "session")]
+pub mod annotate;
+#[cfg(feature = "session")]
 pub mod compare;
 pub mod doctor;
 #[cfg(feature = "session")]

@@ -1,6 +1,7 @@
 //! Profile → bytes. Same profile, same bytes.
 
 mod advice;
+pub mod annotated;
 pub mod csv;
 mod destination;
 pub mod diff;

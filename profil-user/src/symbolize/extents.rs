@@ -17,6 +17,7 @@ use profil_common::TEXT_BYTES_PER_BIN;
 
 use super::{
     image::{Image, Places},
+    sections::Sections,
     symbols::is_mapping_name,
 };
 use crate::target::ObjectFile;
@@ -117,6 +118,29 @@ impl Extents {
             .zip(ends.chain([None]))
             .map(|((start, named), end)| Stretch { start, end, named })
     }
+}
+
+/// The first address past the function that starts at `start`, by the symbol tables of these files:
+/// what the largest symbol says that starts there or, where none says anything, the next one or the
+/// end of the section.
+pub(super) fn end_of_function<'a>(
+    sources: impl Iterator<Item = (&'a ObjectFile, &'a Sections)>,
+    start: u64,
+) -> Option<u64> {
+    let mut section_end = None;
+    let mut symbols = Vec::new();
+    for (file, sections) in sources {
+        section_end = section_end.or_else(|| sections.end_of(start));
+        symbols.extend(symbols_of(file).unwrap_or_default());
+    }
+    let here = symbols.iter().filter(|(address, _)| *address == start);
+    let size = here.map(|&(_, size)| size).max()?;
+    if size > 0 {
+        return start.checked_add(size);
+    }
+    let after = symbols.iter().map(|&(address, _)| address);
+    let next = after.filter(|&address| address > start).min();
+    [next, section_end].into_iter().flatten().min()
 }
 
 fn symbols_of(file: &ObjectFile) -> Option<Vec<(u64, u64)>> {

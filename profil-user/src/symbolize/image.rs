@@ -103,6 +103,11 @@ impl Image {
         debug.chain([(own, &self.sections)])
     }
 
+    /// What the object's own file says of its sections.
+    pub(super) const fn own_sections(&self) -> &Sections {
+        &self.sections
+    }
+
     /// What can be asked for lines.
     pub(super) fn lines<'a>(&'a self, own: &'a ObjectFile) -> Option<&'a ObjectFile> {
         match self.lines? {

@@ -65,6 +65,28 @@ impl Lines {
         }
         sources
     }
+
+    /// The lines of addresses at which instructions begin, in a file that is fit to be read.
+    pub(super) fn at(
+        &self,
+        file: &ObjectFile,
+        addresses: &[u64],
+        texts: &mut Texts,
+    ) -> Vec<Option<Line>> {
+        let from = From::Elf(Elf::new(file.path()));
+        let mut lines = Vec::with_capacity(addresses.len());
+        for batch in addresses.chunks(BATCH) {
+            let Ok(found) = self.blazesym.symbolize(&from, Input::VirtOffset(batch)) else {
+                break;
+            };
+            lines.extend(found.iter().map(|found| {
+                let info = with_line(found)?.code_info.as_deref()?;
+                line_of(info, texts)
+            }));
+        }
+        lines.resize(addresses.len(), None);
+        lines
+    }
 }
 
 /// A bin holds two addresses. Where another line or inlined function begins at the second, an

@@ -11,6 +11,7 @@ mod demangle;
 mod extents;
 mod functions;
 mod image;
+mod inside;
 mod kernel;
 mod lines;
 mod names;
@@ -309,8 +310,20 @@ fn open<'a, 'b>(
     object: ObjectId,
     places: &Places<'_>,
 ) -> Result<(&'b ObjectFile, &'a Image), WhyUnnamed> {
-    let described = &ticks.objects[object.index()];
-    match &described.kind {
+    let file = file_of(ticks, object)?;
+    let path = path_of(&ticks.objects[object.index()]);
+    let image = images
+        .entry(object)
+        .or_insert_with(|| Image::read(file, path, places));
+    match image {
+        Ok(image) => Ok((file, image)),
+        Err(why) => Err(*why),
+    }
+}
+
+/// The file of an object, if it has one that can be read and is still what it was.
+fn file_of<'a>(ticks: &Ticks<'a>, object: ObjectId) -> Result<&'a ObjectFile, WhyUnnamed> {
+    match &ticks.objects[object.index()].kind {
         ObjectKind::File { class: None, .. } => return Err(WhyUnnamed::FileUnreadable),
         ObjectKind::File {
             class: Some(ElfClass::Elf32 | ElfClass::Elf64),
@@ -327,11 +340,5 @@ fn open<'a, 'b>(
     if !file.is_unchanged() {
         return Err(WhyUnnamed::FileChanged);
     }
-    let image = images
-        .entry(object)
-        .or_insert_with(|| Image::read(file, path_of(described), places));
-    match image {
-        Ok(image) => Ok((file, image)),
-        Err(why) => Err(*why),
-    }
+    Ok(file)
 }

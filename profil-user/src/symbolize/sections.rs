@@ -28,6 +28,8 @@ pub(super) struct Sections {
     code: Vec<Range<u64>>,
     /// Those of the procedure linkage tables among them: no symbol is for what lies there.
     linkage: Vec<Range<u64>>,
+    /// Those that are in another file: this one is a debug file.
+    elsewhere: Vec<Range<u64>>,
     /// Bytes of all symbol and string tables.
     symbol_bytes: u64,
     /// Whether there is a `.symtab`, and not the exported symbols alone.
@@ -81,6 +83,11 @@ impl Sections {
         self.linkage.iter().any(|range| range.contains(&address))
     }
 
+    /// Whether the code at an address is in another file.
+    pub(super) fn is_elsewhere(&self, address: u64) -> bool {
+        self.elsewhere.iter().any(|range| range.contains(&address))
+    }
+
     /// Whether two addresses lie in the same section of code.
     pub(super) fn together(&self, first: u64, second: u64) -> bool {
         self.code
@@ -102,6 +109,7 @@ where
     let mut sections = Sections {
         code: Vec::new(),
         linkage: Vec::new(),
+        elsewhere: Vec::new(),
         symbol_bytes: 0,
         has_symbols: false,
         debug_link: None,
@@ -121,6 +129,9 @@ where
             // Also `.plt.got`, `.plt.sec`, and `.iplt` of programs without a dynamic linker.
             if name.starts_with(b".plt") || name == b".iplt" {
                 sections.linkage.push(range.clone());
+            }
+            if kind == SHT_NOBITS {
+                sections.elsewhere.push(range.clone());
             }
             sections.code.push(range);
         }
@@ -183,6 +194,7 @@ mod tests {
         let sections = Sections {
             code: vec![0x1000..0x1010, 0x1010..0x1020],
             linkage: Vec::new(),
+            elsewhere: Vec::new(),
             symbol_bytes: 0,
             has_symbols: false,
             debug_link: None,

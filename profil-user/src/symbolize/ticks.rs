@@ -15,7 +15,7 @@ use crate::{
 /// Ticks by object and address, and the open files that can give the addresses names.
 #[derive(Clone, Copy, Debug)]
 pub struct Ticks<'a> {
-    pub(super) objects: &'a [Object],
+    pub(crate) objects: &'a [Object],
     pub(super) counts: &'a [Count],
     /// The same by task, where that is kept apart.
     pub(super) by_task: &'a [(TaskId, Count)],
@@ -25,6 +25,8 @@ pub struct Ticks<'a> {
     pub(super) files: &'a [Option<Arc<ObjectFile>>],
     /// Whom it is of, if they run.
     subject: Option<&'a Subject>,
+    /// Whether bins are those of regions that were asked for, which need not lie on a grid.
+    pub(crate) has_buffers: bool,
 }
 
 impl<'a> Ticks<'a> {
@@ -41,15 +43,16 @@ impl<'a> Ticks<'a> {
             tasks,
             files: &[],
             subject: None,
+            has_buffers: false,
         }
     }
 
-    pub(super) fn counts_in(&self, id: ObjectId) -> &'a [Count] {
+    pub(crate) fn counts_in(&self, id: ObjectId) -> &'a [Count] {
         profile::counts_in(self.counts, id)
     }
 
     /// Whether they are of processes that run, or ran just now, on this machine.
-    pub(super) const fn are_of_now(&self) -> bool {
+    pub(crate) const fn are_of_now(&self) -> bool {
         self.subject.is_some()
     }
 
@@ -85,6 +88,7 @@ impl<'a> From<&'a Taken> for Ticks<'a> {
             tasks: &taken.profile.tasks,
             files: &taken.files,
             subject: Some(&taken.profile.subject),
+            has_buffers: !taken.profile.buffers.is_empty(),
         }
     }
 }
@@ -104,6 +108,7 @@ impl<'a> From<&'a Recorded> for Ticks<'a> {
             tasks: &[],
             files: &recorded.executables,
             subject: None,
+            has_buffers: false,
         }
     }
 }
@@ -117,6 +122,7 @@ impl<'a> From<&'a Saved> for Ticks<'a> {
             tasks: &saved.profile.tasks,
             files: &saved.files,
             subject: None,
+            has_buffers: !saved.profile.buffers.is_empty(),
         }
     }
 }
@@ -130,6 +136,7 @@ impl<'a> From<&'a Other> for Ticks<'a> {
             tasks: &[],
             files: &other.files,
             subject: None,
+            has_buffers: false,
         }
     }
 }

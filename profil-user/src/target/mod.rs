@@ -54,7 +54,7 @@ pub(crate) use machine::busy_ns;
 #[cfg(feature = "fuzz")]
 pub(crate) use mappings::parse as parse_mappings;
 pub(crate) use mappings::{Backing, FileId, FileMapping, Mapping, read as read_mappings};
-pub(crate) use object_file::{MAX_SECTIONS, ObjectFile};
+pub(crate) use object_file::{MAX_SECTIONS, ObjectFile, open_regular};
 pub(crate) use objects::Objects;
 pub(crate) use plan::Plan;
 pub(crate) use process::Process;

@@ -1,5 +1,8 @@
 //! A mapped file, opened once so that it stays the file that was mapped, and its segments.
 
+#[cfg(feature = "session")]
+mod code;
+
 use std::{
     fs::{self, File},
     io,
@@ -261,7 +264,7 @@ fn state_of(file: &File) -> io::Result<(u64, i64, i64)> {
 
 /// Opens a path that somebody else controls: only a regular file is ever really opened, so that
 /// no device is touched and no FIFO waited for.
-fn open_regular(path: &Path) -> Result<File, ObjectError> {
+pub(crate) fn open_regular(path: &Path) -> Result<File, ObjectError> {
     let look = |path: &Path, flags| -> io::Result<OwnedFd> {
         Ok(rustix::fs::open(
             path,

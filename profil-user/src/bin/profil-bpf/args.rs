@@ -1,5 +1,6 @@
 //! Flags as typed, and flags as meant.
 
+mod annotate;
 mod names;
 mod outputs;
 mod regions;
@@ -15,7 +16,7 @@ use profil_user::{
     export::{Destination, Format},
 };
 
-use crate::{diff, merge, report};
+use crate::{annotate as annotating, diff, merge, report};
 use names::NameFlags;
 pub(crate) use names::Names;
 pub(crate) use outputs::OF_ONE_PROGRAM;
@@ -142,6 +143,8 @@ Examples:
   profil-bpf report hot.pb.gz -o hot.json        the same in another format
   profil-bpf diff before.pb.gz after.pb.gz       what changed, and whether that can be chance
   profil-bpf merge a.pb.gz b.pb.gz -o ab.pb.gz   their sum, as one profile
+  profil-bpf annotate qsort hot.pb.gz            one function by source line and instruction
+  sudo profil-bpf annotate qsort --pid 4242 -d 5s   the same of a profile that is taken now
   profil-bpf report gmon.out --exe BINARY        a flat profile from such a file
   sudo profil-bpf --pid 4242 --offset main --scale 1/2 --dialect glibc -o main.buf
                                                  profil(buf, bufsiz, main, 0x8000) of another process
@@ -164,6 +167,8 @@ pub(crate) enum Job {
     Diff(Box<diff::Plan>),
     /// Add profiles up.
     Merge(merge::Plan),
+    /// Look into a function.
+    Annotate(annotating::Plan),
     /// Tell the rates of its clocks.
     Clock {
         /// For a program.
@@ -205,6 +210,10 @@ impl Args {
             Some(Verb::Merge { files, output }) => merge::Plan::of(files, &output)
                 .map(Job::Merge)
                 .map_err(|message| usage_of("merge", ErrorKind::ValueValidation, &message)),
+            Some(Verb::Annotate(flags)) => flags
+                .plan()
+                .map(Job::Annotate)
+                .map_err(|message| usage_of("annotate", ErrorKind::ValueValidation, &message)),
             None => Ok(Job::Profile(Box::new(self.plan()?))),
         }
     }

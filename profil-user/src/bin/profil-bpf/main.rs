@@ -1,5 +1,6 @@
 //! The command line: parse → plan → run → exit status.
 
+mod annotate;
 mod args;
 mod clock;
 mod diff;
@@ -33,6 +34,10 @@ fn main() -> ExitCode {
     let done = match job {
         Job::Profile(plan) => match run::run(*plan) {
             // A command's own, as env(1) has it.
+            Ok(Some(status)) => return ExitCode::from(status),
+            done => done.map(|_| true),
+        },
+        Job::Annotate(plan) => match annotate::run(plan) {
             Ok(Some(status)) => return ExitCode::from(status),
             done => done.map(|_| true),
         },

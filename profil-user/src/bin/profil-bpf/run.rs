@@ -31,58 +31,43 @@ use crate::{
 const ROWS_ON_TERMINAL: usize = 40;
 
 /// Returns the status to exit with: a command's own, or none.
-pub(crate) fn run(mut plan: Plan) -> anyhow::Result<Option<u8>> {
-    if plan.options.kernel_log {
-        talk::listen_to_kernel();
-    }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("cannot start the event loop")?;
-    // Before anything is opened that a signal would leave behind.
-    let (mut signals, switches) = runtime
-        .block_on(async { io::Result::Ok((Signals::listen()?, Switches::listen()?)) })
-        .context("cannot listen for signals")?;
-    let outputs = plan
-        .outputs
-        .into_iter()
-        .map(Output::open)
-        .collect::<Result<Vec<_>, _>>()?;
-    let mut command = match plan.whom {
-        Whom::Target(_) => None,
-        Whom::Command(program, arguments) => {
-            let command = Launched::prepare(&program, &arguments)?;
-            plan.options.target = Target::Command(command.pid());
-            Some(command)
-        }
-    };
-    let session = attach(&plan.options)?;
-    for line in outline::lines(&session.outlines(), session.kernel_bytes()) {
-        talk::note(&line);
-    }
-    let names = (&plan.names, &plan.shown.view);
-    let watching = (&mut signals, switches);
-    let taken = take(
-        &runtime,
-        session,
-        command.as_mut(),
-        watching,
-        plan.duration,
-        names,
-    )?;
+pub(crate) fn run(plan: Plan) -> anyhow::Result<Option<u8>> {
+    let (names, shown) = (plan.names.clone(), plan.shown.clone());
+    let Run {
+        runtime,
+        mut signals,
+        outputs,
+        taken,
+        command,
+    } = Run::take(plan)?;
     let keeps_names = outputs.iter().any(Output::keeps_names);
-    let named = name(&runtime, &taken, &mut signals, (names, keeps_names));
-    // Standard output is the command's.
-    let to = if command.is_some() {
-        Stream::Stderr
-    } else {
-        Stream::Stdout
-    };
+    let view = (&names, &shown.view);
+    let named = name(&runtime, &taken, &mut signals, (view, keeps_names));
+    let to = Stream::of(command.as_ref());
     if let Some(text) = named.shortcoming(&taken) {
         talk::note(&text);
     }
-    let content = named.content(&taken.profile, plan.shown.errors);
-    write_all(outputs, &content, (to, plan.shown.style), signals)?;
+    let content = named.content(&taken.profile, shown.errors);
+    write_all(outputs, &content, (to, shown.style), signals)?;
+    status_of(command)
+}
+
+/// Takes a profile and writes nothing: also where what is made of it goes, and the status to exit with.
+pub(crate) fn only_take(plan: Plan) -> anyhow::Result<(Taken, Stream, Option<u8>)> {
+    let Run {
+        signals,
+        taken,
+        command,
+        ..
+    } = Run::take(plan)?;
+    // What is left can be seen: whoever does not want it can stop it.
+    signals.stop_listening();
+    let to = Stream::of(command.as_ref());
+    Ok((taken, to, status_of(command)?))
+}
+
+/// A command's own status.
+fn status_of(command: Option<Launched>) -> anyhow::Result<Option<u8>> {
     match command {
         None => Ok(None),
         Some(mut command) => Ok(command.try_wait()?.map(exit_code)),
@@ -95,11 +80,79 @@ fn attach(options: &Options) -> Result<Session, StartError> {
     Session::attach_with(options, &headway)
 }
 
+/// A run that is over.
+struct Run {
+    runtime: Runtime,
+    signals: Signals,
+    outputs: Vec<Output>,
+    taken: Taken,
+    command: Option<Launched>,
+}
+
+impl Run {
+    /// Opens the outputs, attaches, and runs until told to stop.
+    fn take(mut plan: Plan) -> anyhow::Result<Self> {
+        if plan.options.kernel_log {
+            talk::listen_to_kernel();
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .context("cannot start the event loop")?;
+        // Before anything is opened that a signal would leave behind.
+        let (mut signals, switches) = runtime
+            .block_on(async { io::Result::Ok((Signals::listen()?, Switches::listen()?)) })
+            .context("cannot listen for signals")?;
+        let outputs = plan
+            .outputs
+            .into_iter()
+            .map(Output::open)
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut command = match plan.whom {
+            Whom::Target(_) => None,
+            Whom::Command(program, arguments) => {
+                let command = Launched::prepare(&program, &arguments)?;
+                plan.options.target = Target::Command(command.pid());
+                Some(command)
+            }
+        };
+        let session = attach(&plan.options)?;
+        for line in outline::lines(&session.outlines(), session.kernel_bytes()) {
+            talk::note(&line);
+        }
+        let taken = take(
+            &runtime,
+            session,
+            command.as_mut(),
+            (&mut signals, switches),
+            plan.duration,
+            (&plan.names, &plan.shown.view),
+        )?;
+        Ok(Self {
+            runtime,
+            signals,
+            outputs,
+            taken,
+            command,
+        })
+    }
+}
+
 /// Where the report goes that nobody gave a name.
 #[derive(Clone, Copy)]
-enum Stream {
+pub(crate) enum Stream {
     Stdout,
     Stderr,
+}
+
+impl Stream {
+    const fn of(command: Option<&Launched>) -> Self {
+        match command {
+            // Standard output is the command's.
+            Some(_) => Self::Stderr,
+            None => Self::Stdout,
+        }
+    }
 }
 
 /// Runs a session until the target ends, a signal asks for the end, or the time is up.

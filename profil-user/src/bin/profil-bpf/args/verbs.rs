@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum, error::ErrorKind};
 use profil_user::{compare::Measure, export::Format, symbolize::Grouping};
 
-use super::{names::NameFlags, outputs::destinations, view::ViewFlags};
+use super::{annotate::AnnotateFlags, names::NameFlags, outputs::destinations, view::ViewFlags};
 use crate::{diff, report};
 
 /// What else there is to do.
@@ -29,6 +29,12 @@ pub(super) enum Verb {
         #[arg(short, long, value_name = "FILE.pb.gz")]
         output: PathBuf,
     },
+    /// Show where in a function its ticks are: by source line and by instruction, the hottest first; of a
+    /// profile of ours, or of one that is taken for it
+    #[command(
+        override_usage = "profil-bpf annotate <FUNCTION> <FILE.pb.gz>\n       profil-bpf annotate <FUNCTION> --pid <PID> | --all | -- <COMMAND>..."
+    )]
+    Annotate(Box<AnnotateFlags>),
     /// Print the rates of the clocks, after hz(9): the kernel's, and ours
     Clock {
         /// As a JSON object

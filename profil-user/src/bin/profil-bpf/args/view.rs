@@ -94,7 +94,7 @@ enum Manner {
 }
 
 /// How a report is shown.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Shown {
     pub(crate) view: View,
     pub(crate) style: Style,

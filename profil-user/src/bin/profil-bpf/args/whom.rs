@@ -6,7 +6,7 @@ use clap::Args;
 use profil_user::{Selector, Split, Target, Tgid};
 
 /// Exactly one of these says whom.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct WhomFlags {
     /// Process to profile, repeatable: until Ctrl-C, the end of all, or --duration
     #[arg(short, long, value_name = "PID", value_parser = parse_pid,
@@ -56,18 +56,27 @@ pub(crate) enum Whom {
 }
 
 impl WhomFlags {
-    /// Turns what was typed into what is meant.
-    pub(super) fn whom(&mut self) -> Result<Whom, String> {
-        let by_name = self.comm.is_some() || self.exe.is_some();
-        let ways = [
+    /// Whether nobody is named.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.ways().contains(&true)
+    }
+
+    /// In which ways somebody is named.
+    fn ways(&self) -> [bool; 6] {
+        [
             !self.pid.is_empty(),
             self.tid.is_some(),
-            by_name,
+            self.comm.is_some() || self.exe.is_some(),
             self.cgroup.is_some(),
             self.all,
             !self.command.is_empty(),
-        ];
-        match ways.iter().filter(|&&way| way).count() {
+        ]
+    }
+
+    /// Turns what was typed into what is meant.
+    pub(super) fn whom(&mut self) -> Result<Whom, String> {
+        let by_name = self.comm.is_some() || self.exe.is_some();
+        match self.ways().iter().filter(|&&way| way).count() {
             0 => {
                 return Err(
                     "nobody is named: --pid PID, or --all, or a command after --".to_owned(),
