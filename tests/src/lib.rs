@@ -12,6 +12,7 @@
 //!
 //! `$PROFIL_EMULATED` says that this machine is emulated: see [`machine::is_emulated`].
 
+pub mod annotated;
 pub mod gmon;
 pub mod gprof;
 pub mod kernel;
@@ -28,6 +29,7 @@ pub mod split;
 pub mod statistics;
 pub mod workload;
 
+pub use annotated::Annotated;
 pub use machine::Machine;
 pub use process::{Finished, Process};
 pub use profiler::Profiler;

@@ -26,6 +26,8 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+use std::path::PathBuf;
+
 pub use bins::Bin;
 pub use decode::Architecture;
 pub use error::NotAnnotated;
@@ -192,7 +194,8 @@ impl Listing {
 /// [`functions`](crate::symbolize::functions).
 ///
 /// It takes the code from the object's file, if that is the one that was profiled, or one of the same
-/// build; lines from its debug information; and what lines say from their files, if these can be read.
+/// build; lines from its debug information; and what lines say from their files, if these can be read, in
+/// `source_dirs` or where they were when the program was built.
 ///
 /// # Errors
 ///
@@ -201,6 +204,7 @@ pub fn annotate<'a>(
     profile: impl Into<Ticks<'a>>,
     symbolizer: &Symbolizer,
     function: &Function,
+    source_dirs: &[PathBuf],
 ) -> Result<Listing, NotAnnotated> {
     let ticks = profile.into();
     let object = &ticks.objects[function.object.index()];
@@ -279,7 +283,7 @@ pub fn annotate<'a>(
     listing.remarks = remarks;
     let program = inside.file().metadata().ok();
     for source in &mut listing.sources {
-        source.read(program.as_ref());
+        source.read(source_dirs, program.as_ref());
     }
     Ok(listing)
 }

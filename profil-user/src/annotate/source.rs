@@ -5,7 +5,7 @@ use std::{
     fs::Metadata,
     io::{self, Read as _},
     os::unix::fs::MetadataExt as _,
-    path::Path,
+    path::{Component, Path, PathBuf},
     sync::Arc,
 };
 
@@ -17,6 +17,9 @@ const MOST_BYTES: u64 = 16 << 20;
 
 /// Characters of a line that are kept.
 const LONGEST_LINE: usize = 400;
+
+/// Directories of a path that are looked for in another one: no tree is deeper.
+const MOST_NAMES: usize = 64;
 
 /// As editors have it.
 const TAB: usize = 8;
@@ -99,28 +102,34 @@ impl SourceFile {
         sum
     }
 
-    /// Reads what the lines say, for a program whose file is known so.
+    /// Reads what the lines say, for a program whose file is known so: from the file in the first of `dirs`
+    /// that has one at an end of the path, the longest, or else at the path.
     ///
     /// Whoever wrote the program chose the path. Where we may read more than they, as root, only what
-    /// they may read too is shown.
-    pub fn read(&mut self, program: Option<&Metadata>) {
-        if let Err(why) = self.try_read(program) {
+    /// they may read too is shown; but for what is in a directory that a person named.
+    pub fn read(&mut self, dirs: &[PathBuf], program: Option<&Metadata>) {
+        if let Err(why) = self.try_read(dirs, program) {
             self.unread = Some(why);
         }
     }
 
-    fn try_read(&mut self, program: Option<&Metadata>) -> Result<(), NoSource> {
+    fn try_read(&mut self, dirs: &[PathBuf], program: Option<&Metadata>) -> Result<(), NoSource> {
         let path = Path::new(&*self.path);
-        if !path.is_absolute() {
-            return Err(NoSource::Relative);
-        }
         let unreadable = |error: &dyn fmt::Display| NoSource::Unreadable(error.to_string());
-        let mut file = open_regular(path).map_err(|error| unreadable(&error))?;
+        let named = dirs.iter().flat_map(|dir| places(dir, path));
+        let named = named.filter_map(|place| open_regular(&place).ok()).next();
+        let is_named = named.is_some();
+        let mut file = match named {
+            Some(file) => file,
+            None if !path.is_absolute() => return Err(NoSource::Relative),
+            None => open_regular(path).map_err(|error| unreadable(&error))?,
+        };
         let metadata = file.metadata().map_err(|error| unreadable(&error))?;
         if metadata.len() > MOST_BYTES {
             return Err(NoSource::TooLarge);
         }
-        if rustix::process::geteuid().is_root() && !may_read(&metadata, program) {
+        let is_root = rustix::process::geteuid().is_root();
+        if is_root && !is_named && !may_read(&metadata, program) {
             return Err(NoSource::NotTheirs);
         }
         let time = |metadata: &Metadata| (metadata.mtime(), metadata.mtime_nsec());
@@ -146,6 +155,24 @@ impl SourceFile {
             }
         }
     }
+}
+
+/// Where in a directory a file may be: at the ends of its path, the longest first. None of them leads out.
+fn places(dir: &Path, path: &Path) -> impl Iterator<Item = PathBuf> {
+    let mut names = Vec::new();
+    for component in path.components() {
+        match component {
+            Component::Normal(name) => names.push(name),
+            Component::CurDir => {}
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => names.clear(),
+        }
+    }
+    let last = names.len().saturating_sub(MOST_NAMES);
+    (last..names.len()).map(move |first| {
+        let mut place = dir.to_owned();
+        place.extend(&names[first..]);
+        place
+    })
 }
 
 /// Whether whoever owns a program may read a file, as far as its mode tells.
@@ -181,9 +208,15 @@ fn shown(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, os::unix::fs::PermissionsExt as _};
+    use std::{
+        fs,
+        os::unix::fs::PermissionsExt as _,
+        path::{Path, PathBuf},
+    };
 
-    use super::{LONGEST_LINE, NoSource, SourceFile, SourceLine, Sum, may_read, shown};
+    use super::{
+        LONGEST_LINE, MOST_NAMES, NoSource, SourceFile, SourceLine, Sum, may_read, places, shown,
+    };
 
     fn file(path: &std::path::Path, numbers: &[u32]) -> SourceFile {
         let lines = numbers.iter();
@@ -202,7 +235,7 @@ mod tests {
         fs::write(&path, b"one\n\ttwo\r\nthr\xeee\n").unwrap();
         let program = fs::metadata(&path).unwrap();
         let mut found = file(&path, &[2, 3, 9, u32::MAX]);
-        found.read(Some(&program));
+        found.read(&[], Some(&program));
         assert_eq!(found.unread, None);
         assert_eq!(
             texts(&found),
@@ -212,11 +245,32 @@ mod tests {
     }
 
     #[test]
+    fn sources_may_have_moved() {
+        let place = |path: &str| -> Vec<_> { places("/s".as_ref(), path.as_ref()).collect() };
+        assert_eq!(
+            place("/build/x/./a/b.c"),
+            ["/s/build/x/a/b.c", "/s/x/a/b.c", "/s/a/b.c", "/s/b.c"].map(PathBuf::from)
+        );
+        // Nobody is led out of it.
+        assert_eq!(place("/a/../../etc/shadow")[0], Path::new("/s/etc/shadow"));
+        assert!(place("/a/..").is_empty() && place("").is_empty());
+        assert_eq!(place(&"a/".repeat(10_000)).len(), MOST_NAMES);
+
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("a")).unwrap();
+        fs::write(dir.path().join("b.c"), "wrong").unwrap();
+        fs::write(dir.path().join("a/b.c"), "right").unwrap();
+        let mut found = file("/nowhere/a/b.c".as_ref(), &[1]);
+        found.read(&["/nowhere".into(), dir.path().to_owned()], None);
+        assert_eq!(texts(&found), [Some("right")]);
+    }
+
+    #[test]
     fn what_is_no_source_is_said() {
         let dir = tempfile::tempdir().unwrap();
         let why = |path: &std::path::Path| {
             let mut file = file(path, &[1]);
-            file.read(None);
+            file.read(&[], None);
             assert_eq!(texts(&file), [None]);
             file.unread
         };

@@ -32,6 +32,8 @@ pub(crate) struct Plan {
     /// In which objects.
     pub(crate) sieve: Sieve,
     pub(crate) names: Names,
+    /// Where sources may be.
+    pub(crate) source_dirs: Vec<PathBuf>,
     pub(crate) from: From,
 }
 
@@ -50,7 +52,7 @@ const NEAREST: usize = 5;
 /// Returns the status to exit with: a command's own, or none.
 pub(crate) fn run(plan: Plan) -> anyhow::Result<Option<u8>> {
     let mut symbolizer = plan.names.symbolizer(Grouping::Function);
-    let function = &plan.function;
+    let wanted = (plan.function.as_str(), &plan.sieve, &plan.source_dirs[..]);
     match plan.from {
         From::File(file) => {
             let name = file.to_string_lossy();
@@ -63,7 +65,6 @@ pub(crate) fn run(plan: Plan) -> anyhow::Result<Option<u8>> {
             };
             saved.open_files(&plan.names.debug_dirs);
             symbolizer.complete(&*saved, &saved.record.names);
-            let wanted = (function.as_str(), &plan.sieve);
             let found = look(&saved.profile, &*saved, &symbolizer, wanted)?;
             show(&saved.profile, &found, Stream::Stdout)?;
             Ok(None)
@@ -71,7 +72,6 @@ pub(crate) fn run(plan: Plan) -> anyhow::Result<Option<u8>> {
         From::Run(run) => {
             let (taken, to, status) = run::only_take(*run)?;
             symbolizer.look_up(&taken);
-            let wanted = (function.as_str(), &plan.sieve);
             let found = look(&taken.profile, &taken, &symbolizer, wanted)?;
             show(&taken.profile, &found, to)?;
             Ok(status)
@@ -84,7 +84,7 @@ fn look<'a>(
     profile: &Profile,
     ticks: impl Into<Ticks<'a>>,
     symbolizer: &Symbolizer,
-    (name, sieve): (&str, &Sieve),
+    (name, sieve, source_dirs): (&str, &Sieve, &[PathBuf]),
 ) -> anyhow::Result<Vec<(Function, Listing)>> {
     let ticks = ticks.into();
     let view = View {
@@ -99,7 +99,7 @@ fn look<'a>(
     let mut found = Vec::new();
     let mut failures = Vec::new();
     for function in wanted {
-        match annotate(ticks, symbolizer, function) {
+        match annotate(ticks, symbolizer, function, source_dirs) {
             Ok(listing) => found.push((function.clone(), listing)),
             Err(why) => failures.push(failure(function, profile.object(function.object), why)),
         }

@@ -26,6 +26,11 @@ pub(super) struct AnnotateFlags {
     #[arg(long, value_name = "GLOB")]
     object: Option<ObjectPattern>,
 
+    /// Look for source files in DIR, by the longest end of their path that is there; repeatable. Else they
+    /// are read from where they were when the program was built
+    #[arg(long, value_name = "DIR")]
+    source_dir: Vec<PathBuf>,
+
     #[command(flatten)]
     names: NameFlags,
 
@@ -99,6 +104,7 @@ impl AnnotateFlags {
                 ..Sieve::default()
             },
             names: self.names.names(),
+            source_dirs: self.source_dir,
             from,
         })
     }
