@@ -1,5 +1,5 @@
 //! Executables of others: opened, their build id and sections read, their functions looked up, with
-//! lines.
+//! lines, and looked into.
 
 use std::{
     fs::{self, File},
@@ -11,6 +11,7 @@ use std::{
 
 use profil_user::{
     ElfClass, Executable, Recorded,
+    annotate::annotate,
     import::gmon,
     symbolize::{Grouping, Symbolizer, functions, rows},
 };
@@ -253,6 +254,17 @@ fn look_up(path: &std::path::Path) -> Result<Vec<(usize, usize)>, String> {
         };
         let ticks: u64 = rows.iter().map(|row| row.ticks()).sum();
         assert_eq!(ticks, 64, "ticks are lost by names");
+        if grouping == Grouping::Function {
+            for row in rows.iter().filter(|row| row.name.is_ok()) {
+                let Ok(listing) = annotate(&recorded, &symbolizer, row, &[]) else {
+                    continue;
+                };
+                let own = listing.instructions.iter().map(|one| one.sum);
+                let all = own.chain(listing.spans.iter().map(|span| span.sum));
+                let ticks: u64 = all.map(|sum| sum.ticks()).sum();
+                assert_eq!(ticks, row.ticks(), "ticks are lost by instructions");
+            }
+        }
         let named = rows.iter().filter(|row| row.name.is_ok()).count();
         (named, rows.len() - named)
     });

@@ -1,5 +1,6 @@
 //! Tests of the program as a person meets it: usage, errors, exit statuses. No privileges needed.
 
+mod annotate;
 mod clock;
 mod doctor;
 mod errors;

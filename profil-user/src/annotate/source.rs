@@ -218,7 +218,7 @@ mod tests {
         LONGEST_LINE, MOST_NAMES, NoSource, SourceFile, SourceLine, Sum, may_read, places, shown,
     };
 
-    fn file(path: &std::path::Path, numbers: &[u32]) -> SourceFile {
+    fn file(path: &Path, numbers: &[u32]) -> SourceFile {
         let lines = numbers.iter();
         let lines = lines.map(|&number| SourceLine::new(number, true, Sum::default()));
         SourceFile::new(path.to_str().unwrap().into(), lines.collect())
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn what_is_no_source_is_said() {
         let dir = tempfile::tempdir().unwrap();
-        let why = |path: &std::path::Path| {
+        let why = |path: &Path| {
             let mut file = file(path, &[1]);
             file.read(&[], None);
             assert_eq!(texts(&file), [None]);

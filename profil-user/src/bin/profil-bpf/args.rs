@@ -168,7 +168,7 @@ pub(crate) enum Job {
     /// Add profiles up.
     Merge(merge::Plan),
     /// Look into a function.
-    Annotate(annotating::Plan),
+    Annotate(Box<annotating::Plan>),
     /// Tell the rates of its clocks.
     Clock {
         /// For a program.
@@ -212,7 +212,7 @@ impl Args {
                 .map_err(|message| usage_of("merge", ErrorKind::ValueValidation, &message)),
             Some(Verb::Annotate(flags)) => flags
                 .plan()
-                .map(Job::Annotate)
+                .map(|plan| Job::Annotate(Box::new(plan)))
                 .map_err(|message| usage_of("annotate", ErrorKind::ValueValidation, &message)),
             None => Ok(Job::Profile(Box::new(self.plan()?))),
         }

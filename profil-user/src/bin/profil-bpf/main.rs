@@ -37,7 +37,7 @@ fn main() -> ExitCode {
             Ok(Some(status)) => return ExitCode::from(status),
             done => done.map(|_| true),
         },
-        Job::Annotate(plan) => match annotate::run(plan) {
+        Job::Annotate(plan) => match annotate::run(*plan) {
             Ok(Some(status)) => return ExitCode::from(status),
             done => done.map(|_| true),
         },

@@ -102,8 +102,10 @@ impl Rows<'_> {
             ["share", "ticks"].as_slice()
         };
         let mut line = |numbers: String, mark: char, key: &str, text: &str| {
-            let line = format!("{mark}{numbers}  {key:>key_width$}  {text}");
-            writeln!(out, "{}", shorten(line.trim_end(), width))
+            let before = format!("{mark}{numbers}  {key:>key_width$}  ");
+            let room = width.saturating_sub(before.width()).max(TEXT_MIN);
+            let line = before + &shorten(text, room);
+            writeln!(out, "{}", line.trim_end())
         };
         let heads = numbers.iter().map(|head| format!(" {head:>7}")).collect();
         line(heads, ' ', self.keys[0], self.keys[1])?;
@@ -152,6 +154,9 @@ impl Rows<'_> {
     }
 }
 
+/// Fewest columns left to a text, however narrow the terminal.
+const TEXT_MIN: usize = 8;
+
 /// Where notes begin, behind a text.
 const NOTE_COLUMN: usize = 40;
 
@@ -174,6 +179,13 @@ fn visible(rows: &[Row], room: Option<usize>) -> Vec<bool> {
         }
         left -= new;
         shown[near].fill(true);
+    }
+    // To say that one row is left out takes as much room as the row.
+    for index in 0..rows.len() {
+        let is_shown =
+            |index: Option<usize>| index.and_then(|index| shown.get(index)).unwrap_or(&true);
+        let (before, after) = (index.checked_sub(1), index.checked_add(1));
+        shown[index] |= *is_shown(before) && *is_shown(after);
     }
     shown
 }
@@ -199,6 +211,12 @@ mod tests {
             (0..30).filter(|&index| shown[index]).collect()
         };
         assert_eq!(places(12), [2, 3, 4, 5, 6, 18, 19, 20, 21, 22]);
+        // One row is no gap.
+        let shown = visible(&rows(&[0, 0, 0, 9, 0, 0, 0, 0, 0]), Some(5));
+        assert_eq!(
+            shown,
+            [true, true, true, true, true, true, false, false, false]
+        );
         assert_eq!(places(15).last(), Some(&29));
         assert_eq!(places(4), [0; 0]);
         assert_eq!(visible(&rows(&[0, 0, 0]), Some(2)), [false; 3]);
