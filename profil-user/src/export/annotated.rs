@@ -124,6 +124,11 @@ fn hottest(rows: impl Iterator<Item = Row>) -> Vec<Row> {
 fn lines_of(source: &SourceFile) -> Vec<Row> {
     let mut rows = Vec::with_capacity(source.lines.len());
     let mut next = None;
+    // All of them stand as far to the left as the leftmost.
+    let texts = source.lines.iter().filter_map(|line| line.text.as_deref());
+    let indent = |text: &str| text.len() - text.trim_start_matches(' ').len();
+    let indents = texts.filter(|text| !text.is_empty()).map(indent);
+    let indent = indents.min().unwrap_or(0);
     // Without the file there is nothing to see between lines with code.
     let lines = source.lines.iter();
     for line in lines.filter(|line| line.has_code || line.text.is_some()) {
@@ -132,6 +137,7 @@ fn lines_of(source: &SourceFile) -> Vec<Row> {
         }
         next = line.number.checked_add(1);
         let text = line.text.as_deref().unwrap_or_default();
+        let text = text.get(indent..).unwrap_or_default();
         rows.push(Row::new(
             line.number.to_string(),
             printable(text).into_owned(),

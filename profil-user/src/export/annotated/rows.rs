@@ -5,7 +5,7 @@ use std::{
     io::{self, Write},
 };
 
-use unicode_width::UnicodeWidthStr as _;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use super::Sum;
 use crate::export::{
@@ -101,13 +101,18 @@ impl Rows<'_> {
         } else {
             ["share", "ticks"].as_slice()
         };
+        let before = 1 + numbers.len() * NUMBER + 2 + key_width + 2;
+        let room = width.saturating_sub(before).max(TEXT_MIN);
+        // Notes stand in a column of their own, as near as texts let them.
+        let noted = self.rows.iter().filter(|row| row.note.is_some());
+        let texts = noted.map(|row| row.text.width());
+        let text_width = texts.max().unwrap_or(0).min(NOTE_COLUMN);
         let mut line = |numbers: String, mark: char, key: &str, text: &str| {
-            let before = format!("{mark}{numbers}  {key:>key_width$}  ");
-            let room = width.saturating_sub(before.width()).max(TEXT_MIN);
-            let line = before + &shorten(text, room);
+            let line = format!("{mark}{numbers}  {key:>key_width$}  {text}");
             writeln!(out, "{}", line.trim_end())
         };
-        let heads = numbers.iter().map(|head| format!(" {head:>7}")).collect();
+        let heads = numbers.iter().map(|head| format!("{head:>NUMBER$}"));
+        let heads = heads.collect();
         line(heads, ' ', self.keys[0], self.keys[1])?;
         let shown = visible(self.rows, layout.rows);
         let mut rest = self.rows.iter().zip(shown).peekable();
@@ -128,11 +133,15 @@ impl Rows<'_> {
                 let ticks = row.sum.ticks();
                 let is_hottest = ticks > 0 && hottest == Some(ticks);
                 let mark = if is_hottest { '>' } else { ' ' };
-                let text = match &row.note {
-                    Some(note) if !row.repeats_note => {
-                        format!("{}  {note}", pad(&row.text, NOTE_COLUMN))
+                let note = row.note.as_ref().filter(|_| !row.repeats_note);
+                let note = note.map(|note| shorten(note, room / 2));
+                let text = match note {
+                    Some(note) => {
+                        let room = room.saturating_sub(note.width() + 2).max(1);
+                        let text = pad(&cut(&row.text, room), text_width.min(room));
+                        format!("{text}  {note}")
                     }
-                    _ => row.text.clone(),
+                    None => cut(&row.text, room),
                 };
                 line(self.numbers(row.sum), mark, &row.key, &text)?;
             }
@@ -142,7 +151,7 @@ impl Rows<'_> {
 
     /// The columns of numbers; blank where there is nothing, so that what there is can be seen.
     fn numbers(&self, sum: Sum) -> String {
-        let cell = |text: Option<String>| format!(" {:>7}", text.unwrap_or_default());
+        let cell = |text: Option<String>| format!("{:>NUMBER$}", text.unwrap_or_default());
         let ticks = |ticks: u64| cell((ticks > 0).then(|| ticks.to_string()));
         let all = sum.ticks();
         let share = cell((all > 0).then(|| format!("{:.2}", percent(all, self.total))));
@@ -157,8 +166,29 @@ impl Rows<'_> {
 /// Fewest columns left to a text, however narrow the terminal.
 const TEXT_MIN: usize = 8;
 
-/// Where notes begin, behind a text.
+/// Columns of a number: a blank, and as many digits as ticks have, as a rule.
+const NUMBER: usize = 8;
+
+/// Where notes begin at the latest, behind a text that leaves room.
 const NOTE_COLUMN: usize = 40;
+
+/// Cuts off the end of a text that is wider than `width` columns: of code, the beginning tells more.
+fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut cut = String::new();
+    let mut used = 1;
+    for character in text.chars() {
+        used += character.width().unwrap_or(0);
+        if used > width {
+            break;
+        }
+        cut.push(character);
+    }
+    cut.push('…');
+    cut
+}
 
 /// Which rows there is room for: those with most ticks, and their neighbours.
 fn visible(rows: &[Row], room: Option<usize>) -> Vec<bool> {
@@ -192,11 +222,19 @@ fn visible(rows: &[Row], room: Option<usize>) -> Vec<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Row, Sum, visible};
+    use super::{Row, Sum, cut, visible};
 
     fn rows(ticks: &[u64]) -> Vec<Row> {
         let row = |&user| Row::new(String::new(), String::new(), Sum { user, system: 0 });
         ticks.iter().map(row).collect()
+    }
+
+    #[test]
+    fn code_loses_its_end() {
+        assert_eq!(cut("abc", 3), "abc");
+        assert_eq!(cut("abcd", 3), "ab…");
+        assert_eq!(cut("関数関数", 6), "関数…");
+        assert_eq!(cut("abcd", 1), "…");
     }
 
     #[test]

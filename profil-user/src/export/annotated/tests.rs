@@ -95,22 +95,22 @@ hottest lines
 
 hottest instructions
     share    user  system    address  instruction
->   76.00     150       2       1004  add %rcx,%rax                             \u{1b}[2Jf.c:7
+>   76.00     150       2       1004  add %rcx,%rax   \u{1b}[2Jf.c:7
     20.00      40          1008-1009  (at one of these 2 instructions)
      2.50       4       1       100c  ret
-     1.50       3               1000  imul %rax,%rax                            \u{1b}[2Jf.c:7
+     1.50       3               1000  imul %rax,%rax  \u{1b}[2Jf.c:7
 
 /src/\u{1b}[2Jf.c
     share    user  system  line  source
->   77.50     153       2     7    line\u{7} 7
-                              8    line\u{7} 8
-    20.00      40             9    line\u{7} 9
+>   77.50     153       2     7  line\u{7} 7
+                              8  line\u{7} 8
+    20.00      40             9  line\u{7} 9
 
 0x1000 to 0x100d
     share    user  system    address  instruction
-     1.50       3               1000  imul %rax,%rax                            \u{1b}[2Jf.c:7
+     1.50       3               1000  imul %rax,%rax  \u{1b}[2Jf.c:7
 >   76.00     150       2       1004  add %rcx,%rax
-                                1007  nop                                       \u{1b}[2Jf.c:9
+                                1007  nop             \u{1b}[2Jf.c:9
     20.00      40          1008-1009  (at one of these 2 instructions)
                                 1008  push %rax
                                 1009  pop %rax
@@ -177,7 +177,7 @@ fn on_a_terminal_lines_fit_and_what_has_no_ticks_is_left_out() {
         "…  (93 more)",
         "10c6  nop",
         "10c7  nop",
-        "4.76       3  10c8-10c9  (at one of thes… instructions)",
+        "4.76       3  10c8-10c9  (at one of these 2 instructio…",
         "10c8  nop",
         "10c9  nop",
         "10ca  nop",
