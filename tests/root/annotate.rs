@@ -1,6 +1,6 @@
 //! Where in a function its time goes, on real targets.
 
-use std::time::Duration;
+use std::{fs, time::Duration};
 
 use profil_tests::{
     Annotated, Profiler, Report, Split, Target, Workload, claim_machine, places, process::Finished,
@@ -28,11 +28,13 @@ fn take(target: &mut Target, profiler: Profiler) -> (Split, Finished) {
 fn the_hottest_line_is_that_of_the_loop() {
     let _machine = claim_machine!();
     let mut target = Target::start(Workload::Inline);
-    // It was built elsewhere, and moved.
-    let home = target.executable().parent().expect("a directory");
+    // It was built elsewhere.
+    let source = include_str!("../workloads/inline.c");
+    let sources = places::public_dir();
+    fs::write(sources.path().join("inline.c"), source).expect("a file");
     let profiler = Profiler::new()
         .args(["annotate", "third", "--source-dir"])
-        .arg(home)
+        .arg(sources.path())
         .on_pid(target.pid(), RATE);
     let (split, finished) = take(&mut target, profiler);
     let annotated = Annotated::of(&finished.stdout);
@@ -41,7 +43,6 @@ fn the_hottest_line_is_that_of_the_loop() {
     assert_share("third", ticks, total, split.share_of("third"));
 
     let hottest = annotated.source("/inline.c").hottest();
-    let source = include_str!("../workloads/inline.c");
     let (number, line) = source
         .lines()
         .zip(1..)
@@ -90,7 +91,7 @@ fn system_time_is_at_the_instruction_after_the_call() {
         .iter()
         .any(|call| before.text.starts_with(call));
     assert!(enters, "{before:?}\n{}", finished.stdout);
-    assert!(hottest.system > 100, "{}", finished.stdout);
+    assert!(hottest.system > 20, "{}", finished.stdout);
     let system: u64 = rows.iter().map(|row| row.system).sum();
     assert_eq!(hottest.system, system, "{}", finished.stdout);
 }

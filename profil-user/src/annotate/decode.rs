@@ -29,6 +29,8 @@ pub(super) struct Decoded {
     pub(super) length: usize,
     /// Mnemonic and operands, one blank between them, in the notation of `objdump`.
     pub(super) text: String,
+    /// Where it jumps to or what it calls, if it says so.
+    pub(super) target: Option<u64>,
 }
 
 impl Architecture {
@@ -69,17 +71,19 @@ fn x86(bits: u32, address: u64, bytes: &[u8]) -> Vec<Decoded> {
         }
         decoder.set_ip(address);
         let instruction = decoder.decode();
-        let (length, text) = if instruction.is_invalid() || instruction.len() == 0 {
-            (1, BAD.to_owned())
+        let (length, text, target) = if instruction.is_invalid() || instruction.len() == 0 {
+            (1, BAD.to_owned(), 0)
         } else {
             let mut text = String::new();
             formatter.format(&instruction, &mut text);
-            (instruction.len(), one_blank(&text))
+            let target = instruction.near_branch_target();
+            (instruction.len(), one_blank(&text), target)
         };
         decoded.push(Decoded {
             address,
             length,
             text,
+            target: (target != 0).then_some(target),
         });
         at += length;
     }
@@ -90,17 +94,17 @@ fn arm64(address: u64, bytes: &[u8]) -> Vec<Decoded> {
     let formatter = FmtFormatter::new();
     let decode = |(index, word): (usize, &[u8])| {
         let address = address.wrapping_add(4 * index as u64);
-        let text = match word.try_into().map(u32::from_le_bytes) {
-            Err(_) => BAD.to_owned(),
+        let (text, target) = match word.try_into().map(u32::from_le_bytes) {
+            Err(_) => (BAD.to_owned(), 0),
             Ok(number) => {
                 let options = farm64::DecoderOptions::default();
                 let instruction = farm64::Decoder::new(word, address, options).decode();
                 if instruction.is_invalid() {
-                    format!(".inst {number:#010x}")
+                    (format!(".inst {number:#010x}"), 0)
                 } else {
                     let mut text = String::new();
                     formatter.format(&instruction, &mut text);
-                    one_blank(&text)
+                    (one_blank(&text), instruction.near_branch_target())
                 }
             }
         };
@@ -108,6 +112,7 @@ fn arm64(address: u64, bytes: &[u8]) -> Vec<Decoded> {
             address,
             length: word.len(),
             text,
+            target: (target != 0).then_some(target),
         }
     };
     bytes.chunks(4).enumerate().map(decode).collect()

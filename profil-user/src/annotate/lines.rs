@@ -83,6 +83,8 @@ mod tests {
             address,
             bytes: Vec::new(),
             text: String::new(),
+            target: None,
+            target_name: None,
             line: line.map(|(file, number)| Line {
                 file: file.into(),
                 number,

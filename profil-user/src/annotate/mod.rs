@@ -8,7 +8,8 @@
 //!
 //! - A tick is counted at the program counter that a timer interrupt finds: that of the instruction that
 //!   was **next to run**. An instruction that takes long is as a rule the one before the ticks.
-//! - System time is at the instruction at which the process goes on: the one **after the system call**.
+//! - System time is at the instruction at which the process goes on: the one **after the system call**, or
+//!   the one that was interrupted.
 //! - A bin holds two addresses, or more where memory was short. Ticks of a bin in which just one
 //!   instruction begins are that instruction's. Where several begin (two of one byte each), or none does,
 //!   it is not known which one it was: such ticks are in a [`Span`], and in no instruction.
@@ -34,7 +35,7 @@ pub use error::NotAnnotated;
 pub use find::{named, nearest};
 pub use source::{NoSource, SourceFile, SourceLine};
 
-use crate::symbolize::{Function, Line, Name, Symbolizer, Ticks};
+use crate::symbolize::{Function, Inside, Line, Name, Symbolizer, Ticks};
 
 /// Bytes of a function that are listed. No function that anybody wrote is as long, and a megabyte of code
 /// has some hundred thousand instructions.
@@ -81,6 +82,11 @@ pub struct Instruction {
     pub bytes: Vec<u8>,
     /// Mnemonic and operands, in the notation of `objdump`; `(bad)` or `.inst` for what is none.
     pub text: String,
+    /// Link-time address of what it jumps to or calls, if it says so.
+    pub target: Option<u64>,
+    /// What is there, if that is in another function: its name, and how far into it. Untrusted: escape it
+    /// before display.
+    pub target_name: Option<String>,
     /// The line that it was made of, if that is known.
     pub line: Option<Line>,
     /// Its ticks, as far as they are its alone.
@@ -156,6 +162,8 @@ impl Listing {
                     address: one.address,
                     bytes: bytes.to_vec(),
                     text: one.text,
+                    target: one.target,
+                    target_name: None,
                     line: None,
                     sum: Sum::default(),
                 }
@@ -257,7 +265,8 @@ pub fn annotate<'a>(
         start,
         bytes: &bytes,
     };
-    let listing = Listing::new(code, &bins);
+    let mut listing = Listing::new(code, &bins);
+    name_targets(&mut listing, &mut inside);
 
     let addresses: Vec<_> = listing.instructions.iter().map(|one| one.address).collect();
     let mut lines = inside.lines_at(&addresses);
@@ -286,4 +295,30 @@ pub fn annotate<'a>(
         source.read(source_dirs, program.as_ref());
     }
     Ok(listing)
+}
+
+/// Says what is at the targets of branches that lead out of a function.
+fn name_targets(listing: &mut Listing, inside: &mut Inside<'_>) {
+    let own = listing.start..listing.end;
+    let targets = listing.instructions.iter().filter_map(|one| one.target);
+    let mut targets: Vec<_> = targets.filter(|target| !own.contains(target)).collect();
+    targets.sort_unstable();
+    targets.dedup();
+    let names = inside.names_at(&targets);
+    for one in &mut listing.instructions {
+        let place = one
+            .target
+            .and_then(|target| targets.binary_search(&target).ok());
+        let (Some(place), Some(target)) = (place, one.target) else {
+            continue;
+        };
+        if let Name::Function { name, start, .. } = &names[place] {
+            one.target_name = match target.checked_sub(*start) {
+                Some(0) => Some(name.to_string()),
+                Some(far) => Some(format!("{name}+{far:#x}")),
+                // It is of what begins one byte later.
+                None => None,
+            };
+        }
+    }
 }

@@ -43,6 +43,8 @@ mod tests {
             address,
             bytes: Vec::new(),
             text: String::new(),
+            target: None,
+            target_name: None,
             line: None,
             sum: Sum::default(),
         };

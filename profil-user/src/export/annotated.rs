@@ -80,6 +80,11 @@ pub fn write(annotated: &Annotated<'_>, layout: Layout, out: &mut impl Write) ->
         all,
     )?;
     for (source, rows) in listing.sources.iter().zip(&sources) {
+        // Numbers alone, without ticks, say nothing; and on a terminal there is no room for more.
+        let is_bare = source.unread.is_some() || layout.rows.is_some();
+        if is_bare && source.sum().ticks() == 0 {
+            continue;
+        }
         let title = printable(&source.path);
         list(&title, ["line", "source"], rows, layout)?;
     }
@@ -157,7 +162,11 @@ fn instructions_of(listing: &Listing) -> Vec<Row> {
         while let Some(span) = spans.next_if(|span| span.instructions.start <= index) {
             rows.push(span_row(span, listing));
         }
-        let mut row = Row::new(format!("{:x}", one.address), one.text.clone(), one.sum);
+        let text = match &one.target_name {
+            Some(name) => format!("{} <{}>", one.text, printable(name)),
+            None => one.text.clone(),
+        };
+        let mut row = Row::new(format!("{:x}", one.address), text, one.sum);
         let own = one.line.as_ref();
         row.note = own.map(|line| format!("{}:{}", file_name(&line.file), line.number));
         row.repeats_note = index > 0 && own == line;
@@ -200,7 +209,8 @@ fn notes(listing: &Listing) -> Vec<String> {
                     before it"
             .to_owned();
     if listing.sum.system > 0 {
-        rule += "; system time is at the instruction after the system call";
+        rule += "; system time is at the instruction at which the process went on: after a system call, or where it \
+                 was interrupted";
     }
     let mut notes = vec![rule];
     let in_spans: u64 = listing.spans.iter().map(|span| span.sum.ticks()).sum();
@@ -214,19 +224,26 @@ fn notes(listing: &Listing) -> Vec<String> {
     if no_line > 0 && !listing.sources.is_empty() {
         notes.push(format!("{no_line} ticks are on no line that is known"));
     }
-    for source in &listing.sources {
-        let path = printable(&source.path);
-        if let Some(why) = &source.unread {
-            let why = why.to_string();
-            notes.push(format!(
-                "what lines of {path} say is not shown: {}",
-                printable(&why)
-            ));
-        } else if source.is_newer {
-            notes.push(format!(
-                "{path} was written to after the program: its lines may be others now"
-            ));
-        }
+    let mut unread = listing
+        .sources
+        .iter()
+        .filter_map(|source| Some((source, source.unread.as_ref()?)));
+    if let Some((source, why)) = unread.next() {
+        let others = match unread.count() {
+            0 => String::new(),
+            others => format!(" (and of {others} more files)"),
+        };
+        notes.push(format!(
+            "what lines of {} say is not shown: {}{others}; --source-dir names the place of sources",
+            printable(&source.path),
+            printable(&why.to_string()),
+        ));
+    }
+    for source in listing.sources.iter().filter(|source| source.is_newer) {
+        notes.push(format!(
+            "{} was written to after the program: its lines may be others now",
+            printable(&source.path)
+        ));
     }
     notes.extend(listing.remarks.iter().map(|remark| match remark {
         Remark::EndUnknown => {

@@ -1,10 +1,11 @@
 //! The inside of functions: where one ends, and on which lines its instructions are.
 
 use super::{
-    Line, Symbolizer, Ticks, WhyUnnamed, extents, file_of,
+    Line, Name, Symbolizer, Ticks, WhyUnnamed, extents, file_of,
     image::{Image, Places},
     lines::Lines,
     path_of,
+    symbols::Symbols,
     texts::Texts,
 };
 use crate::{profile::ObjectId, target::ObjectFile};
@@ -13,6 +14,7 @@ use crate::{profile::ObjectId, target::ObjectFile};
 pub(crate) struct Inside<'a> {
     file: &'a ObjectFile,
     image: Image,
+    symbols: Symbols,
     lines: Lines,
     texts: Texts,
 }
@@ -34,6 +36,7 @@ impl Symbolizer {
         Ok(Inside {
             file,
             image: Image::read(file, path, &places)?,
+            symbols: Symbols::new(),
             lines: Lines::new(&self.debug_dirs, false),
             texts: Texts::default(),
         })
@@ -55,6 +58,12 @@ impl<'a> Inside<'a> {
     /// The first address past the function that starts at `start`, if a symbol table knows it.
     pub(crate) fn end_of(&self, start: u64) -> Option<u64> {
         extents::end_of_function(self.image.sources(self.file), start)
+    }
+
+    /// The names of addresses of the object.
+    pub(crate) fn names_at(&mut self, addresses: &[u64]) -> Vec<Name> {
+        let sources = self.image.sources(self.file);
+        self.symbols.names(sources, addresses, &mut self.texts)
     }
 
     /// Whether there are lines to be looked up.

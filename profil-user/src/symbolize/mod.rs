@@ -36,6 +36,7 @@ use std::{
 pub use debug_files::DEFAULT_DIR as DEFAULT_DEBUG_DIR;
 pub(crate) use extents::{Extents, Stretch};
 pub use functions::{Function, Grouping, Place, functions, rows};
+pub(crate) use inside::Inside;
 pub use names::Names;
 pub(crate) use offline::open as open_offline;
 pub use perf_map::MapRefused;

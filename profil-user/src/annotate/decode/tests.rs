@@ -6,6 +6,7 @@ fn listed(architecture: Architecture, address: u64, bytes: &[u8]) -> Vec<(u64, u
                      address,
                      length,
                      text,
+                     ..
                  }| (address, length, text);
     decoded.map(plain).collect()
 }
@@ -89,6 +90,29 @@ fn arm64_instructions_have_the_notation_of_objdump() {
             (0x101c, 4, "udf #0x0"),
             (0x1020, 4, "ret"),
         ],
+    );
+}
+
+#[test]
+fn where_a_branch_leads_is_known() {
+    let targets = |architecture: Architecture, bytes: &[u8]| -> Vec<_> {
+        let decoded = architecture.decode(0x1000, bytes).into_iter();
+        decoded.map(|one| one.target).collect()
+    };
+    // call 0x1105; jne 0x1000; jmp *%rax; ret
+    assert_eq!(
+        targets(
+            Architecture::X86_64,
+            &[0xe8, 0, 1, 0, 0, 0x75, 0xf9, 0xff, 0xe0, 0xc3]
+        ),
+        [Some(0x1105), Some(0x1000), None, None]
+    );
+    // bl 0x1100; b.ne 0x1000; blr x0; ret
+    let words = [0x9400_0040_u32, 0x54ff_ffe1, 0xd63f_0000, 0xd65f_03c0];
+    let bytes: Vec<_> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    assert_eq!(
+        targets(Architecture::Arm64, &bytes),
+        [Some(0x1100), Some(0x1000), None, None]
     );
 }
 

@@ -104,7 +104,8 @@ impl Rows<'_> {
         let before = 1 + numbers.len() * NUMBER + 2 + key_width + 2;
         let room = width.saturating_sub(before).max(TEXT_MIN);
         // Notes stand in a column of their own, as near as texts let them.
-        let noted = self.rows.iter().filter(|row| row.note.is_some());
+        let is_noted = |row: &&Row| row.note.is_some() && !row.repeats_note;
+        let noted = self.rows.iter().filter(is_noted);
         let texts = noted.map(|row| row.text.width());
         let text_width = texts.max().unwrap_or(0).min(NOTE_COLUMN);
         let mut line = |numbers: String, mark: char, key: &str, text: &str| {

@@ -18,7 +18,7 @@ fn listing(bins: &[Bin]) -> Listing {
     let code = [
         0x48, 0x0f, 0xaf, 0xc0, 0x48, 0x01, 0xc8, 0x90, 0x50, 0x58, 0x75, 0xf4, 0xc3,
     ];
-    let listing = Listing::new(
+    let mut listing = Listing::new(
         Code {
             architecture: Architecture::X86_64,
             start: 0x1000,
@@ -32,6 +32,7 @@ fn listing(bins: &[Bin]) -> Listing {
             number,
         })
     };
+    listing.instructions[5].target_name = Some("g\x1b+0x4".to_owned());
     let mut listing = listing.with_lines(vec![
         line(7),
         line(7),
@@ -114,10 +115,10 @@ hottest instructions
     20.00      40          1008-1009  (at one of these 2 instructions)
                                 1008  push %rax
                                 1009  pop %rax
-                                100a  jne 0x1000
+                                100a  jne 0x1000 <g\u{1b}+0x4>
      2.50       4       1       100c  ret
 
-note: a tick is at the instruction that was next to run: what takes long is as a rule the one before it; system time is at the instruction after the system call
+note: a tick is at the instruction that was next to run: what takes long is as a rule the one before it; system time is at the instruction at which the process went on: after a system call, or where it was interrupted
 note: 40 ticks are of bins of which it is not known at which instruction they were; they are shown in front of those that begin there, and in none
 note: 5 ticks are on no line that is known
 ";
