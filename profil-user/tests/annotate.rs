@@ -14,7 +14,7 @@ use profil_user::{
     Tgid,
     annotate::{annotate, named},
     pprof::{self, Packing, Saved},
-    symbolize::{Symbolizer, functions},
+    symbolize::{Grouping, Symbolizer, functions},
 };
 use tempfile::TempDir;
 
@@ -112,6 +112,11 @@ struct Files {
 impl Files {
     /// A copy of a program, and a file of record with ticks in these functions, without their names.
     fn new(program: &Path, functions: &[&str]) -> Self {
+        Self::with(program, functions, |_| {})
+    }
+
+    /// The same, with what is made of the profile before it is written.
+    fn with(program: &Path, functions: &[&str], change: impl FnOnce(&mut Saved)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let copy = dir.path().join("program");
         fs::copy(program, &copy).unwrap();
@@ -119,7 +124,8 @@ impl Files {
         let wanted = |name: &str| functions.contains(&name);
         let symbols: Vec<_> = symbols.into_iter().filter(|one| wanted(&one.0)).collect();
         assert_eq!(symbols.len(), functions.len(), "{symbols:?}");
-        let saved = profile(&copy, &symbols);
+        let mut saved = profile(&copy, &symbols);
+        change(&mut saved);
         let file = fs::File::create(dir.path().join("saved.pb.gz")).unwrap();
         pprof::write(&saved.profile, &saved.record, Packing::Gzip, file).unwrap();
         Self { dir, program: copy }
@@ -297,4 +303,34 @@ fn code_is_that_of_the_same_build() {
     let finished = files.profil_bpf(&arguments);
     finished.assert_code(0);
     assert_eq!(finished.stdout, with_code);
+}
+
+/// What was recorded holds where the program was stripped since: the name, and lines where there were ticks.
+#[test]
+fn a_stripped_program_has_what_was_recorded() {
+    require_programs!("objcopy");
+    let files = Files::with(&Workload::Pie.executable(), &["spin_alpha"], |saved| {
+        let mut symbolizer = Symbolizer::new().for_grouping(Grouping::Inlined);
+        symbolizer.look_up(&*saved);
+        saved.keep_names(&symbolizer);
+    });
+    let before = Annotated::of(&files.annotate("spin_alpha"));
+    run(Command::new("objcopy")
+        .arg("--strip-all")
+        .arg(&files.program));
+    let text = files.annotate("spin_alpha");
+    assert!(
+        text.contains("lines are those that were recorded"),
+        "{text}"
+    );
+    assert!(text.contains("no symbol table says where"), "{text}");
+    let after = Annotated::of(&text);
+    after.assert_conserved();
+    assert_eq!(after.ticks, before.ticks);
+    let ticks = |annotated: &Annotated| -> Vec<_> {
+        let rows = &annotated.source("hot.c").rows;
+        let rows = rows.iter().map(|row| (row.key.clone(), row.ticks()));
+        rows.filter(|(_, ticks)| *ticks > 0).collect()
+    };
+    assert_eq!(ticks(&after), ticks(&before));
 }

@@ -119,7 +119,7 @@ pub enum Remark {
         /// Bytes of the function.
         bytes: u64,
     },
-    /// There is no debug information, so there are no lines.
+    /// There is no debug information of the function, so there are no lines.
     NoDebugInformation,
     /// Lines are known where there are ticks only: they are those that were recorded with the profile.
     RecordedLines,
@@ -208,6 +208,10 @@ impl Listing {
 /// # Errors
 ///
 /// If the code cannot be had.
+///
+/// # Panics
+///
+/// If the function is of another profile, which has more objects.
 pub fn annotate<'a>(
     profile: impl Into<Ticks<'a>>,
     symbolizer: &Symbolizer,
@@ -279,14 +283,15 @@ pub fn annotate<'a>(
             (next == first + 1).then_some((first, line))
         };
         let recorded: Vec<_> = bins.iter().filter_map(recorded).collect();
-        remarks.push(if recorded.is_empty() {
-            Remark::NoDebugInformation
-        } else {
-            Remark::RecordedLines
-        });
+        if !recorded.is_empty() {
+            remarks.push(Remark::RecordedLines);
+        }
         for (index, line) in recorded {
             lines[index] = Some(line);
         }
+    }
+    if lines.iter().all(Option::is_none) {
+        remarks.push(Remark::NoDebugInformation);
     }
     let mut listing = listing.with_lines(lines);
     listing.remarks = remarks;

@@ -254,7 +254,7 @@ fn notes(listing: &Listing) -> Vec<String> {
             listing.end - listing.start
         ),
         Remark::NoDebugInformation => {
-            "there is no debug information, so there are no lines; --debug-dir names the place of debug files"
+            "there is no debug information of it, so there are no lines; --debug-dir names the place of debug files"
                 .to_owned()
         }
         Remark::RecordedLines => {

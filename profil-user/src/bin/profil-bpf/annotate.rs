@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, Write as _},
+    mem,
     path::PathBuf,
 };
 
@@ -63,8 +64,9 @@ pub(crate) fn run(plan: Plan) -> anyhow::Result<Option<u8>> {
                     printable(&name)
                 );
             };
-            saved.open_files(&plan.names.debug_dirs);
-            symbolizer.complete(&*saved, &saved.record.names);
+            saved.open_files(&plan.names.debug_dirs, Grouping::Line);
+            let recorded = mem::take(&mut saved.record.names);
+            symbolizer.complete(&*saved, recorded);
             let found = look(&saved.profile, &*saved, &symbolizer, wanted)?;
             show(&saved.profile, &found, Stream::Stdout)?;
             Ok(None)
