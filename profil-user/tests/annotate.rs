@@ -99,7 +99,7 @@ fn profile(program: &Path, symbols: &[Symbol]) -> Saved {
         buffers: Vec::new(),
         notes: Vec::new(),
     });
-    saved.open_files(&[]);
+    saved.open_files(&[], Grouping::Line);
     saved
 }
 
