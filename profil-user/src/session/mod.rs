@@ -215,7 +215,11 @@ impl Session {
                 Ok(()) = paused.changed() => {
                     let pause = *paused.borrow_and_update();
                     match (pause, self.meter.is_running()) {
-                        (true, true) => self.switch_off()?,
+                        (true, true) => {
+                            self.switch_off()?;
+                            // Nothing ticks any more: this account adds up.
+                            self.collect().await?;
+                        }
                         (false, false) => self.switch_on()?,
                         _ => {}
                     }
