@@ -31,6 +31,7 @@ mod symbols;
 mod system_time;
 mod targets;
 mod terminal;
+mod top;
 mod translation;
 mod undisturbed;
 mod vectors;

@@ -27,6 +27,7 @@ pub mod session;
 pub mod skip;
 pub mod split;
 pub mod statistics;
+pub mod terminal;
 pub mod workload;
 
 pub use annotated::Annotated;
@@ -36,4 +37,5 @@ pub use profiler::Profiler;
 pub use recipe::Workload;
 pub use report::Report;
 pub use split::Split;
+pub use terminal::Terminal;
 pub use workload::Target;

@@ -47,6 +47,12 @@ impl<'a> Ticks<'a> {
         }
     }
 
+    /// The same of these counts alone, which are sorted by object and address, each address once.
+    #[must_use]
+    pub const fn only(self, counts: &'a [Count]) -> Self {
+        Self { counts, ..self }
+    }
+
     pub(crate) fn counts_in(&self, id: ObjectId) -> &'a [Count] {
         profile::counts_in(self.counts, id)
     }

@@ -4,6 +4,7 @@ mod annotate;
 mod names;
 mod outputs;
 mod regions;
+mod top;
 mod verbs;
 mod view;
 mod whom;
@@ -16,7 +17,7 @@ use profil_user::{
     export::{Destination, Format},
 };
 
-use crate::{annotate as annotating, diff, merge, report};
+use crate::{annotate as annotating, diff, merge, report, top as live};
 use names::NameFlags;
 pub(crate) use names::Names;
 pub(crate) use outputs::OF_ONE_PROGRAM;
@@ -127,12 +128,25 @@ enum Mode {
     Split,
 }
 
+impl Mode {
+    const fn wanted(self) -> Wanted {
+        match self {
+            Self::Prof => Wanted::Both,
+            Self::User => Wanted::User,
+            Self::System => Wanted::System,
+            Self::Kernel => Wanted::Kernel,
+            Self::Split => Wanted::Split,
+        }
+    }
+}
+
 const EXAMPLES: &str = "\
 Examples:
   sudo profil-bpf --pid 4242                     until Ctrl-C, then a flat profile
   sudo profil-bpf --pid 4242 -d 10s > hot.txt    ten seconds, into a file
   sudo profil-bpf -o prof/ -- make -j8           a command and all that it starts
   sudo profil-bpf --all -d 10s                   the whole machine, and the kernel
+  sudo profil-bpf top                            a live view of it, as top(1) of processes
   sudo profil-bpf --comm 'postgres*' --per-process   processes by name, apart
   sudo profil-bpf --pid 4242 --by line           by source line, where there is debug information
   sudo profil-bpf --pid 4242 --focus '^sort' --errors   some functions, and how sure that is
@@ -169,6 +183,8 @@ pub(crate) enum Job {
     Merge(merge::Plan),
     /// Look into a function.
     Annotate(Box<annotating::Plan>),
+    /// Show one as it is taken.
+    Top(Box<live::Plan>),
     /// Tell the rates of its clocks.
     Clock {
         /// For a program.
@@ -214,6 +230,10 @@ impl Args {
                 .plan()
                 .map(|plan| Job::Annotate(Box::new(plan)))
                 .map_err(|message| usage_of("annotate", ErrorKind::ValueValidation, &message)),
+            Some(Verb::Top(flags)) => flags
+                .plan()
+                .map(|plan| Job::Top(Box::new(plan)))
+                .map_err(|message| usage_of("top", ErrorKind::ArgumentConflict, &message)),
             None => Ok(Job::Profile(Box::new(self.plan()?))),
         }
     }
@@ -243,13 +263,7 @@ impl Args {
                 Clock::Cpu => ClockScope::Cpu,
             },
             jitter: self.jitter,
-            mode: match mode {
-                Mode::Prof => Wanted::Both,
-                Mode::User => Wanted::User,
-                Mode::System => Wanted::System,
-                Mode::Kernel => Wanted::Kernel,
-                Mode::Split => Wanted::Split,
-            },
+            mode: mode.wanted(),
             bins_bytes: self.memory << 20,
             strays: self.strays,
             kernel_log: self.verbose,

@@ -15,6 +15,7 @@ mod report;
 mod run;
 mod signals;
 mod talk;
+mod top;
 
 use std::process::ExitCode;
 
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Job::Report(plan) => report::run(&plan).map(|()| true),
         Job::Diff(plan) => diff::run(&plan).map(|()| true),
         Job::Merge(plan) => merge::run(plan).map(|()| true),
+        Job::Top(plan) => top::run(&plan),
         Job::Clock { as_json } => clock::run(as_json).map(|()| true),
         Job::Doctor { as_json } => doctor::run(as_json),
         Job::Manual(dir) => manual::run(&dir).map(|()| true),

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum, error::ErrorKind};
 use profil_user::{compare::Measure, export::Format, symbolize::Grouping};
 
-use super::{annotate::AnnotateFlags, names::NameFlags, outputs::destinations, view::ViewFlags};
+use super::{
+    annotate::AnnotateFlags, names::NameFlags, outputs::destinations, top::TopFlags,
+    view::ViewFlags,
+};
 use crate::{diff, report};
 
 /// What else there is to do.
@@ -35,6 +38,9 @@ pub(super) enum Verb {
         override_usage = "profil-bpf annotate <FUNCTION> <FILE.pb.gz>\n       profil-bpf annotate <FUNCTION> --pid <PID> | --all | -- <COMMAND>..."
     )]
     Annotate(Box<AnnotateFlags>),
+    /// Show functions, objects or processes by the CPU time that they use, live: of everybody, unless
+    /// somebody is named
+    Top(Box<TopFlags>),
     /// Print the rates of the clocks, after hz(9): the kernel's, and ours
     Clock {
         /// As a JSON object

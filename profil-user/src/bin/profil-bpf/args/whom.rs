@@ -5,9 +5,9 @@ use std::{ffi::OsString, path::PathBuf};
 use clap::Args;
 use profil_user::{Selector, Split, Target, Tgid};
 
-/// Exactly one of these says whom.
+/// Whom to profile, of those who run.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct WhomFlags {
+pub(crate) struct TargetFlags {
     /// Process to profile, repeatable: until Ctrl-C, the end of all, or --duration
     #[arg(short, long, value_name = "PID", value_parser = parse_pid,
           allow_negative_numbers = true)]
@@ -32,6 +32,13 @@ pub(crate) struct WhomFlags {
     /// The whole machine: all processes, and the kernel's own text for system time
     #[arg(short, long)]
     all: bool,
+}
+
+/// Exactly one of these says whom.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct WhomFlags {
+    #[command(flatten)]
+    target: TargetFlags,
 
     /// Tell processes apart
     #[arg(long, conflicts_with = "per_thread")]
@@ -55,28 +62,66 @@ pub(crate) enum Whom {
     Command(OsString, Vec<OsString>),
 }
 
-impl WhomFlags {
-    /// Whether nobody is named.
-    pub(super) fn is_empty(&self) -> bool {
-        !self.ways().contains(&true)
-    }
-
-    /// In which ways somebody is named.
-    fn ways(&self) -> [bool; 6] {
-        [
+impl TargetFlags {
+    /// In how many ways somebody is named.
+    fn ways(&self) -> usize {
+        let ways = [
             !self.pid.is_empty(),
             self.tid.is_some(),
             self.comm.is_some() || self.exe.is_some(),
             self.cgroup.is_some(),
             self.all,
-            !self.command.is_empty(),
-        ]
+        ];
+        ways.iter().filter(|&&way| way).count()
+    }
+
+    /// Turns what was typed into what is meant; everybody, if nobody is named.
+    pub(super) fn target(&mut self) -> Result<Target, String> {
+        if self.ways() > 1 {
+            return Err(
+                "only one of --pid, --tid, --comm with --exe, --cgroup and --all can be given"
+                    .to_owned(),
+            );
+        }
+        Ok(self.only())
+    }
+
+    /// The one that is named.
+    fn only(&mut self) -> Target {
+        if let Some(tid) = self.tid {
+            Target::Thread(tid)
+        } else if let Some(cgroup) = self.cgroup.take() {
+            Target::Cgroup(cgroup)
+        } else if self.comm.is_some() || self.exe.is_some() {
+            Target::Matching(Selector {
+                comm: self.comm.take(),
+                exe: self.exe.take(),
+            })
+        } else if self.pid.is_empty() {
+            Target::Everything
+        } else {
+            // Twice the same is once.
+            self.pid.sort_unstable();
+            self.pid.dedup();
+            Target::Processes(std::mem::take(&mut self.pid))
+        }
+    }
+}
+
+impl WhomFlags {
+    /// In how many ways somebody is named.
+    fn ways(&self) -> usize {
+        self.target.ways() + usize::from(!self.command.is_empty())
+    }
+
+    /// Whether nobody is named.
+    pub(super) fn is_empty(&self) -> bool {
+        self.ways() == 0
     }
 
     /// Turns what was typed into what is meant.
     pub(super) fn whom(&mut self) -> Result<Whom, String> {
-        let by_name = self.comm.is_some() || self.exe.is_some();
-        match self.ways().iter().filter(|&&way| way).count() {
+        match self.ways() {
             0 => {
                 return Err(
                     "nobody is named: --pid PID, or --all, or a command after --".to_owned(),
@@ -93,24 +138,7 @@ impl WhomFlags {
             let program = self.command.remove(0);
             return Ok(Whom::Command(program, std::mem::take(&mut self.command)));
         }
-        let target = if let Some(tid) = self.tid {
-            Target::Thread(tid)
-        } else if let Some(cgroup) = self.cgroup.take() {
-            Target::Cgroup(cgroup)
-        } else if by_name {
-            Target::Matching(Selector {
-                comm: self.comm.take(),
-                exe: self.exe.take(),
-            })
-        } else if self.all {
-            Target::Everything
-        } else {
-            // Twice the same is once.
-            self.pid.sort_unstable();
-            self.pid.dedup();
-            Target::Processes(std::mem::take(&mut self.pid))
-        };
-        Ok(Whom::Target(target))
+        Ok(Whom::Target(self.target.only()))
     }
 
     /// By what ticks are kept apart.
@@ -126,7 +154,7 @@ impl WhomFlags {
 
     /// Whether the whole machine was asked for.
     pub(super) const fn is_all(&self) -> bool {
-        self.all
+        self.target.all
     }
 }
 

@@ -1,0 +1,129 @@
+//! A terminal of the test's own, whose other end it reads.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{Read as _, Write as _},
+    os::{fd::AsFd as _, unix::fs::OpenOptionsExt as _},
+    panic,
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    io::ioctl_fionbio,
+    pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
+    termios::{LocalModes, tcgetattr},
+};
+
+use super::{GIVE_BACK, Guard, Screen, TAKE, give_back};
+
+/// There is one terminal for the whole program.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// Both ends.
+fn terminal() -> (File, File) {
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    ioctl_fionbio(&ours, true).expect("reading need not wait");
+    grantpt(&ours).expect("ours");
+    unlockpt(&ours).expect("ours");
+    let name = ptsname(&ours, Vec::new()).expect("it has a name");
+    let theirs = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_NOCTTY)
+        .open(name.to_str().expect("ASCII"))
+        .expect("the other end");
+    (File::from(ours), theirs)
+}
+
+/// What was written to it so far.
+fn written(ours: &mut File) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut part = [0; 4096];
+    while let Ok(length @ 1..) = ours.read(&mut part) {
+        bytes.extend_from_slice(&part[..length]);
+    }
+    bytes
+}
+
+fn is_raw(terminal: &File) -> bool {
+    let settings = tcgetattr(terminal).expect("a terminal");
+    !settings
+        .local_modes
+        .intersects(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
+}
+
+#[test]
+fn it_is_taken_and_given_back_once() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (mut ours, theirs) = terminal();
+    assert!(!is_raw(&theirs));
+    let guard = Guard::take(&theirs, &theirs).expect("a terminal");
+    assert!(is_raw(&theirs));
+    assert_eq!(written(&mut ours), TAKE);
+    let mut screen = Screen::default();
+    screen.write_all(b"picture").expect("memory");
+    screen.flush().expect("it is ours");
+    assert_eq!(written(&mut ours), b"picture");
+    give_back();
+    assert!(!is_raw(&theirs));
+    assert_eq!(written(&mut ours), GIVE_BACK);
+    screen.write_all(b"late").expect("memory");
+    screen.flush().expect_err("it is not ours any more");
+    drop(guard);
+    assert_eq!(written(&mut ours), b"");
+}
+
+#[test]
+fn a_panic_of_any_thread_gives_it_back_before_it_speaks() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (mut ours, theirs) = terminal();
+    let seen = Arc::new(Mutex::new(None));
+    let (note, theirs_too) = (Arc::clone(&seen), theirs.try_clone().expect("a descriptor"));
+    // The hook that was there before ours; other tests run theirs.
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        if thread::current().name() == Some("falls") {
+            *note.lock().expect("whole") = Some(is_raw(&theirs_too));
+        } else {
+            usual(info);
+        }
+    }));
+    super::hook();
+    let guard = Guard::take(&theirs, &theirs).expect("a terminal");
+    let falls = thread::Builder::new().name("falls".to_owned());
+    let fallen = falls
+        .spawn(|| panic!("as planned"))
+        .expect("a thread")
+        .join();
+    fallen.expect_err("it panics");
+    assert_eq!(
+        *seen.lock().expect("whole"),
+        Some(false),
+        "given back first"
+    );
+    let bytes = written(&mut ours);
+    assert!(bytes.ends_with(GIVE_BACK), "{bytes:?}");
+    drop(guard);
+    let _ = panic::take_hook();
+}
+
+#[test]
+fn a_terminal_that_takes_nothing_holds_nobody_up() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (_ours, theirs) = terminal();
+    let guard = Guard::take(theirs.as_fd(), theirs.as_fd()).expect("a terminal");
+    // More than there is room for, and nobody reads.
+    let draws = thread::spawn(|| {
+        let mut screen = Screen::default();
+        screen.write_all(&[b'x'; 1 << 20]).expect("memory");
+        screen.flush().is_err()
+    });
+    thread::sleep(Duration::from_millis(300));
+    let start = Instant::now();
+    drop(guard);
+    assert!(draws.join().expect("no panic"), "it is not ours any more");
+    assert!(start.elapsed() < Duration::from_secs(2));
+    assert!(!is_raw(&theirs));
+}
