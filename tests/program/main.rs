@@ -10,6 +10,7 @@ mod progress;
 mod report;
 mod saved;
 mod targets;
+mod top;
 mod usage;
 
 use std::path::Path;

@@ -107,7 +107,14 @@ pub(crate) fn give_back() {
     }
 }
 
-/// What is drawn on. It keeps everything until it is flushed, and writes as long as the terminal is ours.
+/// Whether the terminal is ours.
+pub(crate) fn is_ours() -> bool {
+    taken_by_us().is_some()
+}
+
+/// What is drawn on. It keeps everything until it is flushed, and writes as long as the terminal is ours;
+/// what is drawn later is drawn on nothing, and is no error: ratatui would speak of it to whoever has the
+/// terminal by then.
 #[derive(Default)]
 pub(crate) struct Screen(Vec<u8>);
 
@@ -123,7 +130,7 @@ impl Write for Screen {
             // Others can take it away between any two parts.
             let written = match &*taken_by_us() {
                 Some(taken) => write_some(&taken.output, left)?,
-                None => return Err(io::ErrorKind::BrokenPipe.into()),
+                None => break,
             };
             if written == 0 {
                 // A lock that is let go and taken again at once is nobody else's turn.

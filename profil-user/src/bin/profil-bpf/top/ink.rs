@@ -24,6 +24,9 @@ pub(crate) struct Ink {
 }
 
 impl Ink {
+    /// Blocks of a chosen row are not reversed: they would be holes.
+    const BLOCK: Style = Style::new().remove_modifier(Modifier::REVERSED);
+
     const fn coloured(self, style: Style, colour: Color) -> Style {
         if self.colours {
             style.fg(colour)
@@ -56,15 +59,15 @@ impl Ink {
     }
 
     pub(crate) const fn user(self) -> Style {
-        self.coloured(Style::new(), Color::Green)
+        self.coloured(Self::BLOCK, Color::Green)
     }
 
     pub(crate) const fn system(self) -> Style {
-        self.coloured(Style::new(), Color::Red)
+        self.coloured(Self::BLOCK, Color::Red)
     }
 
     pub(crate) const fn trend(self) -> Style {
-        self.coloured(Style::new(), Color::Cyan)
+        self.coloured(Self::BLOCK, Color::Cyan)
     }
 
     /// What must not be overlooked.

@@ -32,6 +32,8 @@ pub(crate) enum Action {
     Freeze,
     /// Switches the clock off, or on.
     Clock,
+    /// Draws everything again, over what others have written.
+    Repaint,
     /// What is typed at a question.
     Type(char),
     Erase,
@@ -90,6 +92,7 @@ fn in_list(code: KeyCode, control: bool) -> Option<Action> {
         KeyCode::Enter => Action::Enter,
         KeyCode::Esc | KeyCode::Backspace => Action::Back,
         KeyCode::F(1) => Action::Help,
+        KeyCode::Char('l') if control => Action::Repaint,
         KeyCode::Char(_) if control => return None,
         KeyCode::Char(letter) => match letter {
             'q' => Action::Quit,
@@ -130,7 +133,7 @@ fn in_question(code: KeyCode, modifiers: KeyModifiers) -> Option<Action> {
 }
 
 /// The keys, in words: what to press, and what it does.
-pub(crate) const HELP: [(&str, &str); 16] = [
+pub(crate) const HELP: [(&str, &str); 17] = [
     ("f  o  p", "functions, objects, processes"),
     ("Enter", "into what is chosen: process, object, function"),
     ("Esc, Backspace", "back, and out of a filter"),
@@ -141,6 +144,7 @@ pub(crate) const HELP: [(&str, &str); 16] = [
     ("Space", "hold the picture; counting goes on"),
     ("c", "switch the clock off and on; nothing is counted"),
     ("s", "save all since the start as a .pb.gz file"),
+    ("Ctrl-L", "draw everything again"),
     ("?, h", "these lines"),
     ("q, Ctrl-C", "end"),
     ("", ""),
@@ -191,6 +195,8 @@ mod tests {
             assert_eq!(press(Mode::List, code), Some(expected), "{letter}");
             assert_eq!(press(Mode::Question, code), Some(Action::Type(letter)));
         }
+        assert_eq!(with_control(Mode::List, 'l'), Some(Action::Repaint));
+        assert_eq!(with_control(Mode::List, 's'), None);
         assert_eq!(press(Mode::List, KeyCode::Char('x')), None);
         assert_eq!(press(Mode::List, KeyCode::Char('7')), None);
         assert_eq!(

@@ -31,6 +31,7 @@ use std::{
     pin::pin,
     sync::{
         Arc,
+        atomic::{AtomicBool, Ordering},
         mpsc::{self, SyncSender},
     },
     thread::{self, JoinHandle},
@@ -121,7 +122,10 @@ pub(crate) fn run(plan: &Plan) -> anyhow::Result<bool> {
     let taken = result?;
     await_saves(&runtime, &saved, &mut signals);
     if !drawn_to_the_end {
-        bail!("the view has failed; the counting had not");
+        bail!(
+            "the live view has failed, which is a fault of ours: please report what stands above; \
+             profil-bpf --all -d 10s prints a profile without it"
+        );
     }
     let mut out = io::stdout().lock();
     // A terminal that has gone is no reason to fail.
@@ -162,6 +166,8 @@ struct Shown {
     events: SyncSender<Event>,
     requests: UnboundedSender<Request>,
     view: JoinHandle<()>,
+    /// Whether the thread that looks up names has panicked.
+    fallen: Arc<AtomicBool>,
     saved: Saved,
 }
 
@@ -192,10 +198,15 @@ impl Shown {
             (session.control(), events.clone(), saved.clone()),
             names.clone(),
         );
+        let fallen = Arc::new(AtomicBool::new(false));
+        let fallen_too = Arc::clone(&fallen);
         thread::spawn(move || {
             let (control, events, saved) = of_feed;
             // Also if it falls: then there is nothing more to show.
-            let _end = EndsView(events.clone());
+            let _end = EndsView {
+                events: events.clone(),
+                fallen: fallen_too,
+            };
             let feed = Feed::new(names, control, events, saved);
             feed.run(snapshots, to_feed);
         });
@@ -208,6 +219,7 @@ impl Shown {
             events,
             requests,
             view,
+            fallen,
             saved,
         };
         Ok((shown, closed))
@@ -224,22 +236,26 @@ impl Shown {
         let _ = self.requests.send(Request::Final(Arc::clone(taken)));
     }
 
-    /// Gives the terminal back and ends the view. Whether it had not fallen.
+    /// Gives the terminal back and ends the view. Whether nothing of it had fallen.
     fn end(self) -> bool {
         // Before anything that could wait for the view: it may wait for the terminal, and is told so by
         // this.
         guard::give_back();
         let _ = self.events.try_send(Event::End);
-        self.view.join().is_ok()
+        self.view.join().is_ok() && !self.fallen.load(Ordering::Acquire)
     }
 }
 
-/// Ends the view when it is dropped.
-struct EndsView(SyncSender<Event>);
+/// Ends the view when it is dropped, and tells whether that is by a panic.
+struct EndsView {
+    events: SyncSender<Event>,
+    fallen: Arc<AtomicBool>,
+}
 
 impl Drop for EndsView {
     fn drop(&mut self) {
-        let _ = self.0.send(Event::End);
+        self.fallen.store(thread::panicking(), Ordering::Release);
+        let _ = self.events.send(Event::End);
     }
 }
 

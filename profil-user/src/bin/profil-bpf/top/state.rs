@@ -66,6 +66,8 @@ pub(crate) enum Effect {
     Save(PathBuf),
     /// Keep telling of the addresses of a function, or of none.
     List(Option<Asked>),
+    /// Draw everything again.
+    Repaint,
     /// Keep the model as it is for the picture, or not.
     Freeze,
 }
@@ -173,6 +175,7 @@ impl State {
             }
             Action::Clock if self.ended => self.say("the run has ended", true),
             Action::Clock => return Some(Effect::Clock),
+            Action::Repaint => return Some(Effect::Repaint),
             Action::Type(letter) => self.edit(|text| {
                 if text.chars().count() < LONGEST_ANSWER {
                     text.push(letter);

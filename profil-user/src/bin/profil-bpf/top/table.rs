@@ -230,7 +230,7 @@ fn draw_heads(columns: &Columns, state: &State, ink: Ink, pen: &mut Pen<'_>) {
         pen.skip(GAP);
     }
     if columns.trend > 0 {
-        pen.cell("last seconds", columns.trend, Side::Right, ink.plain());
+        pen.cell("by second", columns.trend, Side::Right, ink.plain());
     }
 }
 

@@ -12,14 +12,14 @@ use ratatui::{
     Terminal,
     backend::CrosstermBackend,
     crossterm::event::{self, KeyEvent},
-    layout::Size,
+    layout::{Position, Rect},
 };
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::{
     draw::{self, Title},
     feed::Request,
-    guard::{Guard, Screen},
+    guard::{self, Guard, Screen},
     ink::Ink,
     keys,
     listing::Asked,
@@ -65,6 +65,8 @@ struct View {
     ink: Ink,
     rows: Vec<Row>,
     page: usize,
+    /// Whether the terminal may show something else than what was drawn.
+    repaint: bool,
     wishes: Wishes,
 }
 
@@ -101,6 +103,7 @@ pub(crate) fn run(
         ink,
         rows: Vec::new(),
         page: 1,
+        repaint: false,
         wishes,
     };
     // A terminal that has gone is the end of the view, and no error of the run.
@@ -122,6 +125,9 @@ impl View {
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) => {
                     self.draw(&mut terminal)?;
+                    if !guard::is_ours() {
+                        return Ok(());
+                    }
                     drawn = Some(Instant::now());
                     due = None;
                 }
@@ -182,6 +188,7 @@ impl View {
         match effect {
             None => {}
             Some(Effect::Quit) => return true,
+            Some(Effect::Repaint) => self.repaint = true,
             Some(Effect::Freeze) => {
                 self.held = self.state.frozen.then(|| self.model.clone());
             }
@@ -212,8 +219,11 @@ impl View {
     }
 
     fn draw(&mut self, terminal: &mut Terminal<CrosstermBackend<Screen>>) -> io::Result<()> {
-        let Size { height, .. } = terminal.size()?;
-        self.page = draw::page(height);
+        let size = terminal.size()?;
+        if std::mem::take(&mut self.repaint) {
+            terminal.resize(Rect::from((Position::ORIGIN, size)))?;
+        }
+        self.page = draw::page(size.height);
         self.settle();
         let model = self.held.as_ref().unwrap_or(&self.model);
         terminal.draw(|frame| {
