@@ -23,6 +23,7 @@ mod elf;
 mod exec;
 mod fuzz;
 mod machine;
+mod picture;
 mod run;
 mod steps;
 mod test;
@@ -72,6 +73,8 @@ enum Verb {
         /// The measurements to take; all of them by default
         names: Vec<String>,
     },
+    /// Draw the live view for the README, from a real run; needs root
+    Picture,
     /// Build the static files to ship, packages of them with their manual, and a list of digests
     Dist {
         /// Build for this architecture; for all of them by default
@@ -111,6 +114,7 @@ fn dispatch(verb: Verb) -> Result<ExitCode> {
         Verb::Run { args } => run::run(&args),
         Verb::Test { suite, filter } => return Ok(test::run(suite, filter.as_deref())),
         Verb::Bench { names } => bench::run(&names),
+        Verb::Picture => picture::run(),
         Verb::Dist { arches } => dist::run(&arches),
         Verb::VmTest(options) => return Ok(vm_test::run(&options)),
         Verb::Fuzz { seconds } => fuzz::run(seconds),
