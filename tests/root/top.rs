@@ -182,6 +182,28 @@ fn from_the_first_picture_to_a_file_and_the_end() {
 }
 
 #[test]
+fn what_is_saved_in_the_middle_adds_up() {
+    let _machine = claim_machine!();
+    let directory = places::public_dir();
+    let mut target = Target::start(Workload::Pie);
+    let name = fs::read_to_string(format!("/proc/{}/comm", target.pid())).expect("it runs");
+    // Ticks of every process are taken out of a table, and are under way all the time.
+    let mut command = top(&["--comm", name.trim_end(), "--rate", "4999"]);
+    command.current_dir(directory.path());
+    let mut terminal = Terminal::start(command, SIZE);
+    target.go_and_hold(Duration::from_secs(60));
+    terminal.wait_for_text("spin_alpha", SOON);
+    terminal.press("s\x15middle.pb.gz\r");
+    terminal.wait_for_text("ticks as middle.pb.gz", SOON);
+    terminal.press("q");
+    assert_eq!(terminal.finish(SOON).code(), Some(0));
+    let file = directory.path().join("middle.pb.gz");
+    let report = Profiler::new().arg("report").arg(&file).run();
+    report.assert_code(0);
+    Report::of(&report.stdout).assert_conserved();
+}
+
+#[test]
 fn the_terminal_is_given_back_at_every_signal() {
     let _machine = claim_machine!();
     let directory = places::public_dir();

@@ -2,6 +2,8 @@
 //! and neither the drain nor the keys wait for them.
 
 use std::{
+    collections::HashSet,
+    mem::{Discriminant, discriminant},
     path::PathBuf,
     sync::{Arc, mpsc::SyncSender},
     thread,
@@ -9,7 +11,8 @@ use std::{
 };
 
 use profil_user::{
-    Control, Count, Snapshot, Taken,
+    Control, Count, Note, Profile, Snapshot, Taken,
+    export::text,
     symbolize::{Grouping, Symbolizer, Ticks as SymbolTicks},
 };
 use rustix::time::{ClockId, clock_gettime};
@@ -47,6 +50,8 @@ pub(crate) struct Feed {
     listed: Option<Asked>,
     /// A file that waits for the clock to be off.
     waiting: Option<Open>,
+    /// Kinds of notes that were told.
+    noted: HashSet<Discriminant<Note>>,
     /// When the last update was, and how much CPU time was used then.
     measured: (Instant, Duration),
 }
@@ -69,6 +74,7 @@ impl Feed {
             before: Vec::new(),
             listed: None,
             waiting: None,
+            noted: HashSet::new(),
             measured: (Instant::now(), own_cpu()),
         }
     }
@@ -184,6 +190,19 @@ impl Feed {
         // Whoever does not listen any more needs nothing.
         let _ = self.events.send(Event::Update(Box::new(update)));
         self.list();
+        self.note(&taken.profile);
+    }
+
+    /// Tells what there is to know of the numbers, each kind once; what changes stands in a file that is
+    /// saved.
+    fn note(&mut self, profile: &Profile) {
+        for note in &profile.notes {
+            let is_shown = matches!(note, Note::OwnCost { .. } | Note::Children { .. });
+            if !is_shown && self.noted.insert(discriminant(note)) {
+                let text = format!("note: {}", text::note_text(profile, note));
+                let _ = self.events.send(Event::Say(text, false));
+            }
+        }
     }
 
     /// CPU time of this process by wall-clock time, since this was last asked.

@@ -119,8 +119,8 @@ pub(crate) fn run(plan: &Plan) -> anyhow::Result<bool> {
         anyhow::Ok(taken)
     });
     let drawn_to_the_end = shown.end();
-    let taken = result?;
     await_saves(&runtime, &saved, &mut signals);
+    let taken = result?;
     if !drawn_to_the_end {
         bail!(
             "the live view has failed, which is a fault of ours: please report what stands above; \

@@ -120,11 +120,51 @@ pub(crate) struct Windows {
     pub(crate) all: f64,
 }
 
-/// About a second: what ticked in it, by the number of the cell.
+/// About a second that is not over: what ticked in it, by the number of the cell.
 #[derive(Clone, Debug, Default)]
-struct Second {
+struct Open {
     time: Duration,
     gains: HashMap<usize, Ticks>,
+}
+
+/// One that is over. There are many, so they are small.
+#[derive(Clone, Debug)]
+struct Second {
+    time: Duration,
+    gains: Box<[Gain]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Gain {
+    cell: u32,
+    user: u32,
+    system: u32,
+}
+
+impl Gain {
+    fn of((cell, ticks): (usize, Ticks)) -> Self {
+        // No machine ticks four thousand million times in a second, nor has as many cells.
+        let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        Self {
+            cell: small(cell as u64),
+            user: small(ticks.user),
+            system: small(ticks.system),
+        }
+    }
+
+    fn ticks(self) -> (usize, Ticks) {
+        let ticks = Ticks {
+            user: self.user.into(),
+            system: self.system.into(),
+        };
+        (self.cell as usize, ticks)
+    }
+}
+
+impl Second {
+    fn gains(&self) -> impl Iterator<Item = (usize, Ticks)> {
+        self.gains.iter().map(|gain| gain.ticks())
+    }
 }
 
 /// All of it.
@@ -137,7 +177,7 @@ pub(crate) struct Model {
     /// The last seconds, latest first.
     seconds: VecDeque<Second>,
     /// The one that is not over.
-    open: Second,
+    open: Open,
     room: usize,
     pub(crate) windows: Windows,
     pub(crate) labels: Arc<Labels>,
@@ -161,7 +201,7 @@ impl Model {
             sums: vec![Sums::default()],
             numbers: HashMap::from([(Cell::Rest, 0)]),
             seconds: VecDeque::new(),
-            open: Second::default(),
+            open: Open::default(),
             room: room.max(1),
             windows: Windows::default(),
             labels: Arc::default(),
@@ -190,7 +230,11 @@ impl Model {
             *self.open.gains.entry(number).or_default() += ticks;
         }
         if self.open.time >= ALMOST_A_SECOND {
-            self.seconds.push_front(std::mem::take(&mut self.open));
+            let over = std::mem::take(&mut self.open);
+            self.seconds.push_front(Second {
+                time: over.time,
+                gains: over.gains.into_iter().map(Gain::of).collect(),
+            });
             self.seconds.truncate(SECONDS);
             self.sum_windows();
         }
@@ -213,8 +257,8 @@ impl Model {
     pub(crate) fn seconds(&self) -> impl Iterator<Item = impl Iterator<Item = (usize, f64)>> {
         self.seconds.iter().map(|second| {
             let time = second.time.as_secs_f64();
-            let gains = second.gains.iter();
-            gains.map(move |(&number, ticks)| (number, ticks.all() as f64 / time))
+            let gains = second.gains();
+            gains.map(move |(number, ticks)| (number, ticks.all() as f64 / time))
         })
     }
 
@@ -243,7 +287,7 @@ impl Model {
                 break;
             }
             time += second.time;
-            for (&number, &ticks) in &second.gains {
+            for (number, ticks) in second.gains() {
                 if age == 0 {
                     self.sums[number].now += ticks;
                 }
@@ -291,12 +335,17 @@ impl Model {
         for (old, &new) in moved.iter().enumerate() {
             sums[new] += self.sums[old];
         }
-        for second in self.seconds.iter_mut().chain([&mut self.open]) {
-            let gains = std::mem::take(&mut second.gains);
-            for (old, ticks) in gains {
-                *second.gains.entry(moved[old]).or_default() += ticks;
-            }
+        let add_up = |gains: &mut dyn Iterator<Item = (usize, Ticks)>| {
+            let mut added: HashMap<usize, Ticks> = HashMap::new();
+            gains.for_each(|(old, ticks)| *added.entry(moved[old]).or_default() += ticks);
+            added
+        };
+        for second in &mut self.seconds {
+            let added = add_up(&mut second.gains());
+            second.gains = added.into_iter().map(Gain::of).collect();
         }
+        let open = std::mem::take(&mut self.open.gains);
+        self.open.gains = add_up(&mut open.into_iter());
         let numbered = cells.iter().cloned().enumerate();
         self.numbers = numbered.map(|(number, cell)| (cell, number)).collect();
         (self.cells, self.sums) = (cells, sums);
