@@ -1,13 +1,14 @@
-//! A picture of the live view for the README, from a real run: `cargo xtask picture`.
+//! What the README shows, from real runs: `cargo xtask picture`.
 //!
-//! `profil-picture FILE.svg [PROGRAM…]` watches what it has started itself, in a terminal of its own, and
-//! draws what is on the screen.
+//! `profil-picture README.md FILE.svg` profiles and watches what it has started itself, in a terminal of its
+//! own. The report goes into the README, and the live view becomes a picture.
 
 #![allow(
     clippy::print_stderr,
     reason = "a command line program talks to its user"
 )]
 
+mod readme;
 mod svg;
 
 use std::{
@@ -52,13 +53,23 @@ const SCENE: [(&str, &[&str]); 3] = [
 ];
 
 fn main() -> ExitCode {
-    let Some(file) = env::args_os().nth(1).map(PathBuf::from) else {
-        eprintln!("usage: profil-picture FILE.svg");
+    let [readme, file] = &env::args_os()
+        .skip(1)
+        .map(PathBuf::from)
+        .collect::<Vec<_>>()[..]
+    else {
+        eprintln!("usage: profil-picture README.md FILE.svg");
         return ExitCode::from(2);
     };
     let scene: Vec<Actor> = SCENE.into_iter().filter_map(Actor::start).collect();
     // What starts them may be a script of that name, which becomes another program.
     thread::sleep(Duration::from_secs(2));
+    if let Some(Actor(child)) = scene.first()
+        && let Err(error) = readme::write(readme, child.id())
+    {
+        eprintln!("profil-picture: cannot write {}: {error}", readme.display());
+        return ExitCode::FAILURE;
+    }
     let mut command = Command::new(places::profil_bpf());
     command.arg("top");
     for Actor(child) in &scene {
@@ -76,7 +87,7 @@ fn main() -> ExitCode {
         eprintln!("profil-picture: {}", terminal.lines().join("\n"));
         return ExitCode::FAILURE;
     }
-    match fs::write(&file, &picture) {
+    match fs::write(file, &picture) {
         Ok(()) => {
             eprintln!(
                 "profil-picture: {} bytes in {}",

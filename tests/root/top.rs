@@ -129,8 +129,11 @@ fn from_the_first_picture_to_a_file_and_the_end() {
     terminal.press("/^spin_alpha$\r");
     terminal.wait_for_text("1 functions with", SOON);
     terminal.press("\r");
-    terminal.wait_for("addresses of spin_alpha", SOON, |lines| {
-        line_of(lines, "+0x").is_some() && lines[0].contains("spin_alpha")
+    // With the instructions of its loop, and their lines.
+    terminal.wait_for("instructions of spin_alpha", SOON, |lines| {
+        let line = line_of(lines, "+0x").map(|line| &lines[line]);
+        lines[0].contains("spin_alpha")
+            && line.is_some_and(|line| line.contains("add ") && line.contains("hot.c:"))
     });
     terminal.press("\x7f");
     terminal.wait_for_text("1 functions with", SOON);

@@ -73,7 +73,7 @@ enum Verb {
         /// The measurements to take; all of them by default
         names: Vec<String>,
     },
-    /// Draw the live view for the README, from a real run; needs root
+    /// Take what the README shows, a report and a picture of the live view, from real runs; needs root
     Picture,
     /// Build the static files to ship, packages of them with their manual, and a list of digests
     Dist {

@@ -32,7 +32,8 @@ pub(crate) fn run() -> Result<()> {
     let profiler = workspace::build_executable(&run::BUILD, run::PROFIL_BPF)?;
     let picture = workspace::build_executable(&BUILD, PROFIL_PICTURE)?;
     let mut command = Command::new(picture);
-    command.arg(workspace::root().join("docs/top.svg"));
+    let root = workspace::root();
+    command.args([root.join("README.md"), root.join("docs/top.svg")]);
     command.env("PROFIL_BPF", profiler);
     exec::run(&mut command)
 }

@@ -19,7 +19,7 @@ pub struct Bin {
 impl Bin {
     /// The addresses of a count in an object. `is_off_grid` says that bins need not begin at a multiple
     /// of their width: those of regions that were asked for.
-    pub(super) fn of(count: &Count, object: &Object, is_off_grid: bool) -> Self {
+    pub fn of(count: &Count, object: &Object, is_off_grid: bool) -> Self {
         let address = count.address;
         // What is in no profiled range was not counted by a bin, and neither was what is between two:
         // a stray, whose address is exact. The same file may be mapped with bins of several widths.

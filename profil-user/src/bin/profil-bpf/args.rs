@@ -343,7 +343,7 @@ mod tests {
 
     use clap::{CommandFactory as _, Parser as _};
 
-    use super::{Args, parse_duration, whom::parse_pid};
+    use super::{Args, Job, Target, Whom, parse_duration, whom::parse_pid};
 
     #[test]
     fn the_command_line_is_consistent_and_explained() {
@@ -367,6 +367,19 @@ mod tests {
             parse_pid(text).unwrap_err();
         }
         assert_eq!(parse_pid("42").unwrap().get(), 42);
+    }
+
+    #[test]
+    fn processes_are_a_list_or_several_flags() {
+        let args = Args::parse_from(["profil-bpf", "--pid", "3,1", "-p", "2", "--pid=1"]);
+        let Ok(Job::Profile(plan)) = args.job() else {
+            panic!("a profile was asked for")
+        };
+        let Whom::Target(Target::Processes(pids)) = plan.whom else {
+            panic!("{:?}", plan.whom)
+        };
+        let pids: Vec<_> = pids.iter().map(|pid| pid.get()).collect();
+        assert_eq!(pids, [1, 2, 3]);
     }
 
     #[test]

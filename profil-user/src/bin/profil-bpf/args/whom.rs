@@ -8,8 +8,9 @@ use profil_user::{Selector, Split, Target, Tgid};
 /// Whom to profile, of those who run.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct TargetFlags {
-    /// Process to profile, repeatable: until Ctrl-C, the end of all, or --duration
-    #[arg(short, long, value_name = "PID", value_parser = parse_pid,
+    /// Process to profile, or several with commas between them; repeatable. Until Ctrl-C, the end of
+    /// all, or --duration
+    #[arg(short, long, value_name = "PID", value_parser = parse_pid, value_delimiter = ',',
           allow_negative_numbers = true)]
     pid: Vec<Tgid>,
 

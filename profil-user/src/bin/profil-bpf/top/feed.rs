@@ -20,7 +20,7 @@ use tokio::sync::{mpsc::UnboundedReceiver, watch};
 
 use super::{
     gains::{Counts, counts_of, gains},
-    listing::{Asked, listing, spot_of},
+    listing::{Asked, Code, listing, spot_of},
     model::{Cell, Labels, Ticks, Update},
     save::{Open, Saved},
     view::Event,
@@ -47,7 +47,8 @@ pub(crate) struct Feed {
     latest: Option<Arc<Taken>>,
     labels: Arc<Labels>,
     before: Counts,
-    listed: Option<Asked>,
+    /// The function whose addresses are shown, and its instructions.
+    listed: Option<(Asked, Code)>,
     /// A file that waits for the clock to be off.
     waiting: Option<Open>,
     /// Kinds of notes that were told.
@@ -116,7 +117,10 @@ impl Feed {
     fn answer(&mut self, request: Request, running: bool) {
         match request {
             Request::List(listed) => {
-                self.listed = listed;
+                self.listed = listed.map(|asked| {
+                    let code = self.code(&asked);
+                    (asked, code)
+                });
                 self.list();
             }
             Request::Final(taken) => self.take(taken),
@@ -215,10 +219,22 @@ impl Feed {
 
     /// Tells of the addresses that are asked for.
     fn list(&self) {
-        if let (Some(asked), Some(taken)) = (&self.listed, &self.latest) {
-            let rows = listing(taken, &self.symbolizer, asked);
+        if let (Some((asked, code)), Some(taken)) = (&self.listed, &self.latest) {
+            let rows = listing(taken, &self.symbolizer, (asked, code));
             let _ = self.events.send(Event::Listing(asked.clone(), rows));
         }
+    }
+
+    /// The instructions of a function; none, and a word why, if they cannot be had.
+    fn code(&self, asked: &Asked) -> Code {
+        let Some(taken) = &self.latest else {
+            return Code::default();
+        };
+        Code::read(taken, &self.symbolizer, &asked.spot).unwrap_or_else(|why| {
+            let text = format!("addresses without instructions: {why}");
+            let _ = self.events.send(Event::Say(text, false));
+            Code::default()
+        })
     }
 
     /// Writes a file, on yet another thread: lines and inlined functions are looked up for it.
