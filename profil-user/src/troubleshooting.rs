@@ -23,10 +23,13 @@ const README: &str = include_str!("../../README.md");
 
 /// Where the program says what the library does not, and where reports are written that would take a
 /// whole profile here.
-const SOURCES: [&str; 6] = [
+const SOURCES: [&str; 9] = [
+    include_str!("annotate/error.rs"),
+    include_str!("bin/profil-bpf/annotate.rs"),
     include_str!("bin/profil-bpf/args/whom.rs"),
     include_str!("bin/profil-bpf/merge.rs"),
     include_str!("bin/profil-bpf/named.rs"),
+    include_str!("bin/profil-bpf/top/mod.rs"),
     include_str!("export/recorded.rs"),
     include_str!("export/text.rs"),
     // Its cause is a type that only the kernel room knows.
