@@ -3,7 +3,7 @@
 
 use std::{
     collections::HashSet,
-    mem::{Discriminant, discriminant},
+    mem::{self, Discriminant, discriminant},
     path::PathBuf,
     sync::{Arc, mpsc::SyncSender},
     thread,
@@ -49,8 +49,8 @@ pub(crate) struct Feed {
     before: Counts,
     /// The function whose addresses are shown, and its instructions.
     listed: Option<(Asked, Code)>,
-    /// A file that waits for the clock to be off.
-    waiting: Option<Open>,
+    /// Files that wait for the clock to be off.
+    waiting: Vec<Open>,
     /// Kinds of notes that were told.
     noted: HashSet<Discriminant<Note>>,
     /// When the last update was, and how much CPU time was used then.
@@ -74,7 +74,7 @@ impl Feed {
             labels: Arc::default(),
             before: Vec::new(),
             listed: None,
-            waiting: None,
+            waiting: Vec::new(),
             noted: HashSet::new(),
             measured: (Instant::now(), own_cpu()),
         }
@@ -109,8 +109,8 @@ impl Feed {
             }
         });
         // The run has failed before the clock was off: better what is known than nothing.
-        if let (Some(file), Some(taken)) = (self.waiting.take(), self.latest.clone()) {
-            self.write(file, taken);
+        if let Some(taken) = self.latest.clone() {
+            self.write_waiting(&taken);
         }
     }
 
@@ -134,7 +134,7 @@ impl Feed {
                         Some(taken) => self.write(file, taken),
                         None => {
                             // The account adds up while nothing ticks.
-                            self.waiting = Some(file);
+                            self.waiting.push(file);
                             self.control.pause();
                         }
                     }
@@ -146,11 +146,9 @@ impl Feed {
     /// Takes in a snapshot.
     fn take(&mut self, taken: Arc<Taken>) {
         self.latest = Some(Arc::clone(&taken));
-        if taken.paused
-            && let Some(file) = self.waiting.take()
-        {
+        if taken.paused && !self.waiting.is_empty() {
             self.control.resume();
-            self.write(file, Arc::clone(&taken));
+            self.write_waiting(&taken);
         }
         let now = counts_of(&taken.profile);
         let (gained, anew) = match gains(&self.before, &now) {
@@ -237,10 +235,16 @@ impl Feed {
         })
     }
 
+    fn write_waiting(&mut self, taken: &Arc<Taken>) {
+        for file in mem::take(&mut self.waiting) {
+            self.write(file, Arc::clone(taken));
+        }
+    }
+
     /// Writes a file, on yet another thread: lines and inlined functions are looked up for it.
     fn write(&self, file: Open, taken: Arc<Taken>) {
         let (names, events, saved) = (self.names.clone(), self.events.clone(), self.saved.clone());
-        thread::spawn(move || saved.done(&events, file.write(&taken, &names)));
+        thread::spawn(move || saved.by(&events, || file.write(&taken, &names)));
     }
 }
 

@@ -1,6 +1,7 @@
 //! A file of record, saved while the run goes on.
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -10,7 +11,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use profil_user::{
     Taken,
     export::{Destination, Output},
@@ -73,6 +74,17 @@ impl Saved {
     /// One is asked for.
     pub(crate) fn asked(&self) {
         self.under_way.send_modify(|files| *files += 1);
+    }
+
+    /// One is written by `write`. If that falls, it could not be: nobody waits for it any longer.
+    pub(crate) fn by(
+        &self,
+        events: &SyncSender<Event>,
+        write: impl FnOnce() -> anyhow::Result<String>,
+    ) {
+        let written = catch_unwind(AssertUnwindSafe(write));
+        let fallen = |_| Err(anyhow!("the profile is not saved: see above"));
+        self.done(events, written.unwrap_or_else(fallen));
     }
 
     /// One is written, or could not be. It is said in the view, or where that has ended, on standard
@@ -161,9 +173,20 @@ fn utc(seconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use std::{panic::resume_unwind, path::Path, sync::mpsc};
 
-    use super::{Open, utc};
+    use super::{Event, Open, Saved, utc};
+
+    #[test]
+    fn a_file_whose_writer_falls_is_not_waited_for() {
+        let (events, said) = mpsc::sync_channel(1);
+        let saved = Saved::new();
+        saved.asked();
+        // As a symbol table might make it, but unheard: the hook for panics is the terminal's.
+        saved.by(&events, || resume_unwind(Box::new("as planned")));
+        assert!(!saved.is_under_way());
+        assert!(matches!(said.recv(), Ok(Event::Say(_, true))));
+    }
 
     #[test]
     fn times_are_those_of_the_calendar() {
