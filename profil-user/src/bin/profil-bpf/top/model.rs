@@ -283,7 +283,8 @@ impl Model {
         let mut time = Duration::ZERO;
         for (age, second) in self.seconds.iter().enumerate() {
             // Seconds are not all of one length: a little more than ten is ten.
-            if time + second.time / 2 >= LONG {
+            // And the last one is in both, however long it was: names can take long to look up.
+            if age > 0 && time + second.time / 2 >= LONG {
                 break;
             }
             time += second.time;

@@ -106,6 +106,17 @@ fn short_snapshots_make_a_second_and_long_ones_are_no_shorter() {
 }
 
 #[test]
+fn a_second_that_is_longer_than_both_windows_is_in_both() {
+    let mut model = Model::default();
+    let a = cell(0, "a");
+    model.ingest(update(1000, vec![(a.clone(), ticks(7, 0))]));
+    // Names took half a minute to look up.
+    model.ingest(update(31_000, vec![(a.clone(), ticks(300, 0))]));
+    assert_eq!(sums_of(&model, &a), (300, 300, 307));
+    assert_eq!((model.windows.now, model.windows.ten), (30.0, 30.0));
+}
+
+#[test]
 fn a_pause_is_no_time() {
     let mut model = Model::default();
     let a = cell(0, "a");
