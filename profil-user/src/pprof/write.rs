@@ -12,12 +12,13 @@ use super::{
     extension::Extension,
     functions::Functions,
     layout,
+    parts::number,
     read::MOST_BYTES,
     saved::Record,
     schema::{self, Label, Line, Location, Mapping, Sample, ValueType},
     seal,
     strings::{Strings, bytes_of},
-    wire::{Fields, MOST_PARTS},
+    wire::{Field, Fields, MOST_BYTES_OF_PART, MOST_PARTS},
     word,
 };
 use crate::{
@@ -63,10 +64,17 @@ pub fn write(
 }
 
 /// Nothing is written that would be refused when it is read.
-fn is_readable(parts: &[Vec<u8>]) -> io::Result<()> {
+pub(super) fn is_readable(parts: &[Vec<u8>]) -> io::Result<()> {
     let bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
-    let count: usize = parts.iter().map(|part| Fields::of(part).count()).sum();
-    if bytes <= MOST_BYTES && count <= MOST_PARTS {
+    let fields = || parts.iter().flat_map(|part| Fields::of(part));
+    let count = fields().count();
+    // Numbers of a million comments are one field, for example.
+    let is_too_large = |field: Field<'_>| {
+        let bytes = field.inner.map_or(0, <[u8]>::len);
+        field.number != number::TEXT && bytes > MOST_BYTES_OF_PART
+    };
+    let has_too_large = fields().flatten().any(is_too_large);
+    if bytes <= MOST_BYTES && count <= MOST_PARTS && !has_too_large {
         return Ok(());
     }
     Err(io::Error::new(

@@ -6,7 +6,7 @@ use flate2::{Compression, write::GzEncoder};
 use prost::Message as _;
 
 use super::{
-    super::{PprofError, read::unpack, schema, sealed_anew, wire},
+    super::{PprofError, read::unpack, schema, sealed_anew, wire, write::is_readable},
     *,
 };
 
@@ -39,6 +39,11 @@ fn a_small_file_does_not_become_a_large_one() {
         ..schema::Sample::default()
     });
     assert_eq!(error(&large.encode_to_vec()), PprofError::TooManyParts);
+    // Nor is either written.
+    for parts in [many, large.encode_to_vec()] {
+        is_readable(&[parts]).unwrap_err();
+    }
+    is_readable(&[[0x12, 0].repeat(wire::MOST_PARTS)]).unwrap();
 }
 
 #[test]
