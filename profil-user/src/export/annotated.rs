@@ -11,7 +11,7 @@ use super::{
     text::Layout,
 };
 use crate::{
-    annotate::{Listing, Remark, SourceFile, Span, Sum},
+    annotate::{Listing, Remark, SourceFile, SourceLine, Span, Sum},
     profile::Object,
     symbolize::{Function, Line},
 };
@@ -134,9 +134,12 @@ fn lines_of(source: &SourceFile) -> Vec<Row> {
     let indent = |text: &str| text.len() - text.trim_start_matches(' ').len();
     let indents = texts.filter(|text| !text.is_empty()).map(indent);
     let indent = indents.min().unwrap_or(0);
-    // Without the file there is nothing to see between lines with code.
-    let lines = source.lines.iter();
-    for line in lines.filter(|line| line.has_code || line.text.is_some()) {
+    // Without the file there is nothing to see of lines but their ticks.
+    let is_seen = |line: &&SourceLine| match source.unread {
+        None => line.has_code || line.text.is_some(),
+        Some(_) => line.sum.ticks() > 0,
+    };
+    for line in source.lines.iter().filter(is_seen) {
         if source.unread.is_none() && next.is_some_and(|next| next != line.number) {
             rows.push(Row::gap());
         }

@@ -1,6 +1,6 @@
 use super::{Annotated, Layout, Line, Listing, write};
 use crate::{
-    annotate::{Architecture, Bin, Code, Sum},
+    annotate::{Architecture, Bin, Code, NoSource, Sum},
     profile::{Object, ObjectId, ObjectKind, TaskId},
     symbolize::{Function, Place},
 };
@@ -123,6 +123,22 @@ note: 40 ticks are of bins of which it is not known at which instruction they we
 note: 5 ticks are on no line that is known
 ";
     assert_eq!(shown(&listing(&bins), Layout::default()), expected);
+}
+
+#[test]
+fn of_a_file_that_is_not_there_only_lines_with_ticks_are_shown() {
+    let mut listing = listing(&[bin(0x1004, 9, 0)]);
+    let source = &mut listing.sources[0];
+    source.unread = Some(NoSource::TooLarge);
+    for line in &mut source.lines {
+        line.text = None;
+    }
+    let text = shown(&listing, Layout::default());
+    let rows = text.lines().skip_while(|line| !line.starts_with("/src/"));
+    let rows: Vec<_> = rows.skip(2).take_while(|line| !line.is_empty()).collect();
+    assert_eq!(rows.len(), 1, "{text}");
+    assert!(rows[0].trim_end().ends_with(" 7"), "{text}");
+    assert!(text.contains("it is too large"), "{text}");
 }
 
 #[test]
