@@ -21,6 +21,7 @@ use profil_user::{
 
 use crate::{
     args::{self, Names},
+    progress::naming,
     report,
     run::{self, Stream, layout_of},
     talk,
@@ -52,7 +53,7 @@ const NEAREST: usize = 5;
 
 /// Returns the status to exit with: a command's own, or none.
 pub(crate) fn run(plan: Plan) -> anyhow::Result<Option<u8>> {
-    let mut symbolizer = plan.names.symbolizer(Grouping::Function);
+    let symbolizer = plan.names.symbolizer(Grouping::Function);
     let wanted = (plan.function.as_str(), &plan.sieve, &plan.source_dirs[..]);
     match plan.from {
         From::File(file) => {
@@ -66,14 +67,16 @@ pub(crate) fn run(plan: Plan) -> anyhow::Result<Option<u8>> {
             };
             saved.open_files(&plan.names.debug_dirs, Grouping::Line);
             let recorded = mem::take(&mut saved.record.names);
-            symbolizer.complete(&*saved, recorded);
+            let symbolizer = naming(symbolizer, |symbolizer| {
+                symbolizer.complete(&*saved, recorded);
+            });
             let found = look(&saved.profile, &*saved, &symbolizer, wanted)?;
             show(&saved.profile, &found, Stream::Stdout)?;
             Ok(None)
         }
         From::Run(run) => {
             let (taken, to, status) = run::only_take(*run)?;
-            symbolizer.look_up(&taken);
+            let symbolizer = naming(symbolizer, |symbolizer| symbolizer.look_up(&taken));
             let found = look(&taken.profile, &taken, &symbolizer, wanted)?;
             show(&taken.profile, &found, to)?;
             Ok(status)

@@ -74,7 +74,8 @@ fn status_of(command: Option<Launched>) -> anyhow::Result<Option<u8>> {
     }
 }
 
-fn attach(options: &Options) -> Result<Session, StartError> {
+/// Attaches, and shows how far that has come if it takes long.
+pub(crate) fn attach(options: &Options) -> Result<Session, StartError> {
     let headway = Headway::default();
     let _progress = Progress::of(Doing::counted("attaching", &headway, "threads"));
     Session::attach_with(options, &headway)

@@ -50,6 +50,7 @@ use tokio::{
 
 use crate::{
     args::Names,
+    run::attach,
     signals::{Signals, Switches},
     talk,
 };
@@ -82,7 +83,7 @@ pub(crate) fn run(plan: &Plan) -> anyhow::Result<bool> {
     let (mut signals, mut switches) = runtime
         .block_on(async { io::Result::Ok((Signals::listen()?, Switches::listen()?)) })
         .context("cannot listen for signals")?;
-    let session = Session::attach(&plan.options)?;
+    let session = attach(&plan.options)?;
     let control = session.control();
     let (shown, mut closed) = Shown::start(&session, &plan.names)?;
     let saved = shown.saved.clone();
