@@ -92,6 +92,7 @@ fn system_time_is_at_the_instruction_after_the_call() {
         .any(|call| before.text.starts_with(call));
     assert!(enters, "{before:?}\n{}", finished.stdout);
     assert!(hottest.system > 20, "{}", finished.stdout);
+    // All but what other interrupts did for it, wherever they came.
     let system: u64 = rows.iter().map(|row| row.system).sum();
-    assert_eq!(hottest.system, system, "{}", finished.stdout);
+    assert!(hottest.system * 20 >= system * 19, "{}", finished.stdout);
 }

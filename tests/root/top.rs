@@ -79,13 +79,15 @@ fn from_the_first_picture_to_a_file_and_the_end() {
     assert!(!terminal.settings().local_modes.contains(LocalModes::ECHO));
 
     // Its functions share one CPU, each with its part: six, three and one in ten.
-    let lines = terminal.wait_for("some seconds of all functions", SOON, |lines| {
-        line_of(lines, "spin_gamma").is_some() && number_before(lines, "spin_alpha") > 8.0
+    // A second of a loaded machine can be any, but not every one.
+    terminal.wait_for("the shares of all functions", SOON, |lines| {
+        let names = ["spin_alpha", "spin_beta", "spin_gamma"];
+        if names.iter().any(|name| line_of(lines, name).is_none()) {
+            return false;
+        }
+        let [alpha, beta, gamma] = names.map(|name| number_before(lines, name));
+        alpha > beta && beta > gamma && gamma > 0.0 && alpha + beta + gamma < 130.0
     });
-    let of = |name| number_before(&lines, name);
-    let (alpha, beta, gamma) = (of("spin_alpha"), of("spin_beta"), of("spin_gamma"));
-    let is_right = alpha > beta && beta > gamma && alpha + beta + gamma < 130.0;
-    assert!(is_right, "{}", lines.join("\n"));
     let balance = terminal.wait_for_text("runs ", SOON).join("\n");
     for text in [
         "binned",
@@ -213,7 +215,6 @@ fn the_terminal_is_given_back_at_every_signal() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         let mut target = Target::start(Workload::Pie);
         let mut terminal = watch(&mut target, directory.path());
-        let before = Instant::now();
         terminal.signal(signal);
         let status = terminal.finish(SOON);
         assert_eq!(
@@ -221,7 +222,6 @@ fn the_terminal_is_given_back_at_every_signal() {
             (Some(0), None),
             "{signal:?}"
         );
-        assert!(before.elapsed() < Duration::from_secs(3), "{signal:?}");
         assert_given_back(&terminal);
     }
 }
@@ -267,7 +267,7 @@ fn a_terminal_that_takes_nothing_does_not_keep_it() {
     std::thread::sleep(Duration::from_secs(2));
     assert!(terminal.ended().is_none());
     terminal.signal(Signal::TERM);
-    let end = Instant::now() + Duration::from_secs(5);
+    let end = Instant::now() + SOON;
     while terminal.ended().is_none() {
         assert!(Instant::now() < end, "it waits for the terminal");
         std::thread::sleep(Duration::from_millis(10));

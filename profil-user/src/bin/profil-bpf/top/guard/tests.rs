@@ -125,6 +125,7 @@ fn a_terminal_that_takes_nothing_holds_nobody_up() {
     let start = Instant::now();
     drop(guard);
     draws.join().expect("no panic").expect("on nothing");
-    assert!(start.elapsed() < Duration::from_secs(1));
+    // It would wait for ever.
+    assert!(start.elapsed() < Duration::from_secs(10));
     assert!(!is_raw(&theirs));
 }
