@@ -1,4 +1,4 @@
-//! What a large profile takes. `cargo xtask bench scale` has one ten times as large, and its times.
+//! What a large profile takes. `cargo xtask bench scale` has one twenty-five times as large, and its times.
 
 mod large;
 
