@@ -271,10 +271,10 @@ impl<'a> Reader<'a> {
             let Some(function) = self.functions.get(&line.function_id) else {
                 return damaged(format!("there is no function number {}", line.function_id));
             };
-            let name = self.text(function.name)?;
-            let mangled = self.text(function.system_name)?;
+            let name = Arc::clone(self.texts.name(function.name)?);
+            let mangled = Arc::clone(self.texts.name(function.system_name)?);
             let number = u32::try_from(line.line).ok().filter(|&number| number > 0);
-            let filename = self.text(function.filename)?;
+            let filename = Arc::clone(self.texts.name(function.filename)?);
             lines.push(Inlined {
                 mangled: (mangled != name && !mangled.is_empty()).then_some(mangled),
                 name,

@@ -153,29 +153,37 @@ impl<'a> Reader<'a> {
     fn saved(self) -> Result<Saved, PprofError> {
         let mut names = Names::default();
         let mut by_task: Vec<(TaskId, Count)> = Vec::with_capacity(self.parts.sample_count());
+        // A small file can have millions of samples at one location that is as large as a part can be.
+        let mut seen: Vec<Option<Spot>> = vec![None; self.parts.location_count()];
         let mut total = 0_u64;
         self.parts.each_sample(|sample| {
             let &[id] = &sample.location_id[..] else {
                 return damaged("a sample with callers");
             };
-            let location = self.location(id)?;
-            let (object, address) = self.place(&location)?;
-            let labels = self.labels(sample)?;
             let ticks = sample.value.first().map_or(0, |&ticks| ticks.max(0) as u64);
             // Where nothing ticked there is nothing to count; we write no such samples.
             if ticks == 0 {
                 return Ok(());
             }
-            let name = match self.name(&location)? {
-                Some((name, source)) => {
-                    if let Some(source) = source {
-                        names.sources.insert((object, address), source);
-                    }
-                    name
-                }
-                None => Name::Unnamed(labels.unnamed),
+            let labels = self.labels(sample)?;
+            let place = place_of(id);
+            let known = place.and_then(|place| seen.get(place).copied().flatten());
+            let spot = match known {
+                Some(spot) => spot,
+                None => self.spot(id, &mut names)?,
             };
-            names.names.insert((object, address), name);
+            if let Some(seen) = place.and_then(|place| seen.get_mut(place)) {
+                *seen = Some(spot);
+            }
+            let Spot {
+                object,
+                address,
+                is_named,
+            } = spot;
+            if !is_named {
+                let name = Name::Unnamed(labels.unnamed);
+                names.names.insert((object, address), name);
+            }
             total = total.saturating_add(ticks);
             if total > MOST_TICKS {
                 return damaged("more ticks than there can be");
@@ -240,10 +248,31 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Where a location is; its name, if it has one, is noted.
+    fn spot(&self, id: u64, names: &mut Names) -> Result<Spot, PprofError> {
+        let location = self.location(id)?;
+        let (object, address) = self.place(&location)?;
+        let named = self.name(&location)?;
+        let is_named = named.is_some();
+        if let Some((name, source)) = named {
+            if let Some(source) = source {
+                names.sources.insert((object, address), source);
+            }
+            names.names.insert((object, address), name);
+        }
+        Ok(Spot {
+            object,
+            address,
+            is_named,
+        })
+    }
+
     /// Numbers are places, as the writer gives them.
     fn location(&self, id: u64) -> Result<Location, PprofError> {
-        let place = usize::try_from(id).ok().and_then(|id| id.checked_sub(1));
-        match place.map(|place| self.parts.location(place)).transpose()? {
+        match place_of(id)
+            .map(|place| self.parts.location(place))
+            .transpose()?
+        {
             Some(Some(location)) if location.id == id => Ok(location),
             _ => damaged(format!("there is no location number {id}")),
         }
@@ -307,12 +336,12 @@ impl<'a> Reader<'a> {
             Some(function) if function.id == line.function_id => function,
             _ => return damaged(format!("there is no function number {}", line.function_id)),
         };
-        let name = Arc::clone(self.texts.get(function.name)?);
-        let mangled = Arc::clone(self.texts.get(function.system_name)?);
+        let name = Arc::clone(self.texts.name(function.name)?);
+        let mangled = Arc::clone(self.texts.name(function.system_name)?);
         let number = u32::try_from(line.line).ok().filter(|&number| number > 0);
         let place = match number {
             Some(number) if function.filename != 0 => Some(Line {
-                file: Arc::clone(self.texts.get(function.filename)?),
+                file: Arc::clone(self.texts.name(function.filename)?),
                 number,
             }),
             _ => None,
@@ -366,6 +395,14 @@ impl<'a> Reader<'a> {
 /// A name, what the symbol table calls it, and a line.
 type NamedLine = (Arc<str>, Option<Arc<str>>, Option<Line>);
 
+/// Where a location is, and whether it has a name.
+#[derive(Clone, Copy)]
+struct Spot {
+    object: ObjectId,
+    address: u64,
+    is_named: bool,
+}
+
 /// What the labels of a sample say.
 struct Labels {
     task: TaskId,
@@ -394,5 +431,10 @@ fn add_up<T, K: Ord>(
 
 /// The one with this number, from 1.
 fn nth<T>(list: &[T], number: u64) -> Option<&T> {
-    list.get(usize::try_from(number).ok()?.checked_sub(1)?)
+    list.get(place_of(number)?)
+}
+
+/// The place of a number, from 1, in a list.
+fn place_of(number: u64) -> Option<usize> {
+    usize::try_from(number).ok()?.checked_sub(1)
 }

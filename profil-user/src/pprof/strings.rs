@@ -9,6 +9,10 @@ use super::{
     schema::Profile,
 };
 
+/// Bytes of the name of a function or of a file. Ours are at most a quarter as long, and each can be on
+/// millions of lines of a report.
+const MOST_BYTES_OF_NAME: usize = 64 << 10;
+
 /// Texts that are written, each once; the first is empty.
 #[derive(Debug)]
 pub(super) struct Strings {
@@ -83,6 +87,15 @@ impl Texts {
             Some(text) => Ok(text),
             None => damaged(format!("there is no text number {place}")),
         }
+    }
+
+    /// The name at a place, which is no longer than a name can be.
+    pub(super) fn name(&self, place: i64) -> Result<&Arc<str>, PprofError> {
+        let name = self.get(place)?;
+        if name.len() > MOST_BYTES_OF_NAME {
+            return damaged(format!("a name of {} bytes", name.len()));
+        }
+        Ok(name)
     }
 
     /// The texts at some places, which together are no longer than a file can be.

@@ -47,6 +47,40 @@ fn a_small_file_does_not_become_a_large_one() {
 }
 
 #[test]
+fn a_large_location_is_taken_apart_once() {
+    let (profile, record) = small();
+    let mut file = file_of(&profile, &record);
+    let location = file.location.iter_mut().find(|one| !one.line.is_empty());
+    let location = location.expect("one with a name");
+    location.line = vec![location.line[location.line.len() - 1]; 100_000];
+    let id = location.id;
+    let sample = file.sample.iter().find(|one| one.location_id == [id]);
+    let sample = sample.expect("it has ticks").clone();
+    file.sample.extend(vec![sample; 20_000]);
+    let sealed = sealed_anew(&file.encode_to_vec()).expect("a message");
+    let start = std::time::Instant::now();
+    let read = saved(&sealed);
+    assert!(read.profile.ticks() >= profile.ticks() + 20_000);
+    // It was minutes.
+    assert!(start.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn a_name_is_bounded() {
+    let (profile, record) = small();
+    let file = file_of(&profile, &record);
+    let place = file.function[0].name as usize;
+    let with = |length| {
+        let mut file = file.clone();
+        file.string_table[place] = vec![b'a'; length];
+        sealed_anew(&file.encode_to_vec()).expect("a message")
+    };
+    saved(&with(64 << 10));
+    let what = "a name of 65537 bytes".to_owned();
+    assert_eq!(error(&with((64 << 10) + 1)), PprofError::Damaged(what));
+}
+
+#[test]
 fn what_is_no_profile_is_named() {
     assert_eq!(error(b""), PprofError::NoValues);
     assert_eq!(error(b"gmon\x01\0\0\0"), PprofError::Bytes);
