@@ -10,6 +10,7 @@ use blazesym::symbolize::{
 
 use super::{
     Name,
+    caught::caught,
     source::{Inlined, Line, Source},
     texts::Texts,
 };
@@ -50,10 +51,9 @@ impl Lines {
         for batch in named.chunks(BATCH) {
             let look_up = |bit: u64| {
                 let addresses: Vec<_> = batch.iter().map(|(address, _)| address | bit).collect();
-                self.blazesym
-                    .symbolize(&from, Input::VirtOffset(&addresses))
+                self.look_up(&from, &addresses)
             };
-            let (Ok(first), Ok(second)) = (look_up(0), look_up(1)) else {
+            let (Some(first), Some(second)) = (look_up(0), look_up(1)) else {
                 // What is broken once is broken for all.
                 sources.resize(named.len(), None);
                 return sources;
@@ -76,7 +76,7 @@ impl Lines {
         let from = From::Elf(Elf::new(file.path()));
         let mut lines = Vec::with_capacity(addresses.len());
         for batch in addresses.chunks(BATCH) {
-            let Ok(found) = self.blazesym.symbolize(&from, Input::VirtOffset(batch)) else {
+            let Some(found) = self.look_up(&from, batch) else {
                 break;
             };
             lines.extend(found.iter().map(|found| {
@@ -86,6 +86,15 @@ impl Lines {
         }
         lines.resize(addresses.len(), None);
         lines
+    }
+
+    /// A line table that speaks of a file that it does not have makes blazesym panic (0.2.7).
+    fn look_up(&self, from: &From<'_>, addresses: &[u64]) -> Option<Vec<Symbolized<'_>>> {
+        let found = caught(|| {
+            let input = Input::VirtOffset(addresses);
+            self.blazesym.symbolize(from, input)
+        });
+        found?.ok()
     }
 }
 
@@ -145,9 +154,49 @@ fn line_of(info: &CodeInfo<'_>, texts: &mut Texts) -> Option<Line> {
 
 #[cfg(test)]
 mod tests {
+    use std::{fs, process::Command};
+
     use blazesym::symbolize::{CodeInfo, Reason, Sym, Symbolized};
 
-    use super::{Name, choose};
+    use super::{Lines, Name, Texts, choose};
+    use crate::target::ObjectFile;
+
+    #[test]
+    fn a_file_that_the_line_table_does_not_have_is_no_line() {
+        const START: u64 = 0x40_1000;
+
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("program");
+        fs::write(dir.path().join("program.c"), "int f(void) { return 0; }").unwrap();
+        let mut cc = Command::new("cc");
+        cc.args(["-gdwarf-4", "-static", "-nostdlib", "-fno-pie", "-no-pie"]);
+        cc.args(["-Wl,-e,f", &format!("-Wl,-Ttext={START:#x}"), "program.c"]);
+        cc.args(["-o", "program"]).current_dir(dir.path());
+        assert!(cc.status().unwrap().success());
+        let at = || {
+            let file = ObjectFile::open_named(&path).unwrap();
+            let lines = Lines::new(&[], true);
+            let name = Name::Function {
+                name: "f".into(),
+                mangled: None,
+                start: START,
+            };
+            let mut texts = Texts::default();
+            let sources = lines.of(&file, &[(START, &name)], &mut texts);
+            let line = sources.into_iter().next().flatten();
+            let line = line.and_then(|source| source.line);
+            assert_eq!(lines.at(&file, &[START], &mut texts)[0], line);
+            line.map(|line| line.number)
+        };
+        assert_eq!(at(), Some(1));
+        // Its only file: the table of those ends before it.
+        let mut image = fs::read(&path).unwrap();
+        let file = b"\0program.c\0\0\0\0";
+        let place = image.windows(file.len()).position(|bytes| bytes == file);
+        image[place.expect("DWARF 4") + 1] = 0;
+        fs::write(&path, image).unwrap();
+        assert_eq!(at(), None);
+    }
 
     /// A place in a function at `addr`, on a line.
     fn found(addr: u64, line: u32) -> Symbolized<'static> {

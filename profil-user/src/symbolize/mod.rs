@@ -5,6 +5,7 @@
 //! an address.
 
 mod by_address;
+mod caught;
 mod debug_files;
 mod debug_info;
 mod demangle;
@@ -33,6 +34,7 @@ use std::{
     sync::Arc,
 };
 
+pub use caught::panics_are_caught;
 pub use debug_files::DEFAULT_DIR as DEFAULT_DEBUG_DIR;
 pub(crate) use extents::{Extents, Stretch};
 pub use functions::{Function, Grouping, Place, functions, rows};

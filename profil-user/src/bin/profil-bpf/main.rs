@@ -28,6 +28,7 @@ use args::Job;
 const FAILURE: u8 = 1;
 
 fn main() -> ExitCode {
+    talk::be_silent_where_panics_are_caught();
     let job = match args::Args::parse().job() {
         Ok(job) => job,
         Err(usage) => usage.exit(),

@@ -1,14 +1,30 @@
 //! Every word that goes to standard error: errors with their causes and hints, notes, the log.
 
-use std::io::{self, ErrorKind, Write as _};
+use std::{
+    io::{self, ErrorKind, Write as _},
+    panic,
+};
 
-use profil_user::{LoadError, RecordedError, StartError, export::printable};
+use profil_user::{
+    LoadError, RecordedError, StartError, export::printable, symbolize::panics_are_caught,
+};
 
 /// Writes a line to standard error. That it cannot be written (a terminal that was closed, a full
 /// disk) is no reason to lose a profile: `eprintln!` would panic. It may name files, which are called
 /// what others like.
 fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{}", printable(line));
+}
+
+/// From now on a panic that is caught, because it only says that somebody's file is broken, is not spoken
+/// of.
+pub(crate) fn be_silent_where_panics_are_caught() {
+    let before = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        if !panics_are_caught() {
+            before(info);
+        }
+    }));
 }
 
 /// Prints an error: what was tried, what the system said, what to do next.

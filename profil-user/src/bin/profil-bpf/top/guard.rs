@@ -16,6 +16,7 @@ use std::{
     time::Duration,
 };
 
+use profil_user::symbolize::panics_are_caught;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
@@ -84,7 +85,9 @@ impl Drop for Guard {
 fn hook() {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
-        give_back();
+        if !panics_are_caught() {
+            give_back();
+        }
         before(info);
     }));
 }
