@@ -93,6 +93,64 @@ impl Switches {
     }
 }
 
+/// The signals after which a terminal is somebody else's: SIGTSTP, SIGCONT and SIGQUIT.
+pub(crate) struct Jobs {
+    stop: Signal,
+    go_on: Signal,
+    quit: Signal,
+}
+
+/// One of them.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum JobSignal {
+    /// To stop, until the next.
+    Stop,
+    /// To go on, after a stop that may not have been announced.
+    GoOn,
+    /// To end at once.
+    Quit,
+}
+
+impl Jobs {
+    /// Listens, inside an event loop.
+    pub(crate) fn listen() -> io::Result<Self> {
+        Ok(Self {
+            stop: signal(SignalKind::from_raw(libc::SIGTSTP))?,
+            go_on: signal(SignalKind::from_raw(libc::SIGCONT))?,
+            quit: signal(SignalKind::quit())?,
+        })
+    }
+
+    /// The next one that arrives.
+    pub(crate) async fn next(&mut self) -> JobSignal {
+        tokio::select! {
+            _ = self.stop.recv() => JobSignal::Stop,
+            _ = self.go_on.recv() => JobSignal::GoOn,
+            _ = self.quit.recv() => JobSignal::Quit,
+        }
+    }
+}
+
+impl JobSignal {
+    /// Does what the signal would do if nobody listened to it.
+    pub(crate) fn obey(self) {
+        let number = match self {
+            Self::Stop => libc::SIGTSTP,
+            Self::GoOn => return,
+            Self::Quit => libc::SIGQUIT,
+        };
+        // SAFETY: actions are plain values, for which zeros are the default one; and that one is no code
+        // of ours. The calling thread does not return from `raise` before the stop is over.
+        unsafe {
+            let default: libc::sigaction = std::mem::zeroed();
+            let mut before: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(number, &raw const default, &raw mut before);
+            libc::raise(number);
+            libc::sigaction(number, &raw const before, std::ptr::null_mut());
+        }
+    }
+}
+
 async fn arrives(signal: &mut Option<Signal>) {
     match signal {
         Some(signal) => {

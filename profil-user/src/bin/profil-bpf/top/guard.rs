@@ -68,9 +68,7 @@ impl Guard {
         *taken_by_us() = Some(taken);
         let guard = Self(());
         tcsetattr(&input, OptionalActions::Now, &raw)?;
-        let mut screen = Screen::default();
-        screen.write_all(TAKE)?;
-        screen.flush()?;
+        take_screen()?;
         Ok(guard)
     }
 }
@@ -108,6 +106,39 @@ pub(crate) fn give_back() {
             Ok(written) => left = &left[written..],
         }
     }
+}
+
+/// Lends the terminal, as it was, to whoever goes on while this program is stopped; `stop` returns when it
+/// is not stopped any more.
+pub(crate) fn lend(stop: impl FnOnce()) -> io::Result<()> {
+    {
+        // Nobody draws meanwhile.
+        let lent = taken_by_us();
+        let Some(taken) = &*lent else {
+            drop(lent);
+            stop();
+            return Ok(());
+        };
+        let _ = tcsetattr(&taken.input, OptionalActions::Now, &taken.before);
+        let _ = write_some(&taken.output, GIVE_BACK);
+        stop();
+        let mut raw = taken.before.clone();
+        raw.make_raw();
+        tcsetattr(&taken.input, OptionalActions::Now, &raw)?;
+    }
+    take_screen()
+}
+
+/// Takes a terminal over again that is ours: others had it while this program was stopped, and nobody had
+/// said so.
+pub(crate) fn take_again() -> io::Result<()> {
+    lend(|| {})
+}
+
+fn take_screen() -> io::Result<()> {
+    let mut screen = Screen::default();
+    screen.write_all(TAKE)?;
+    screen.flush()
 }
 
 /// Whether the terminal is ours.

@@ -51,7 +51,7 @@ use tokio::{
 use crate::{
     args::Names,
     run::attach,
-    signals::{Signals, Switches},
+    signals::{JobSignal, Jobs, Signals, Switches},
     talk,
 };
 use draw::Title;
@@ -83,9 +83,13 @@ pub(crate) fn run(plan: &Plan) -> anyhow::Result<bool> {
     let (mut signals, mut switches) = runtime
         .block_on(async { io::Result::Ok((Signals::listen()?, Switches::listen()?)) })
         .context("cannot listen for signals")?;
+    let jobs = runtime
+        .block_on(async { Jobs::listen() })
+        .context("cannot listen for signals")?;
     let session = attach(&plan.options)?;
     let control = session.control();
     let (shown, mut closed) = Shown::start(&session, &plan.names)?;
+    runtime.spawn(lend_the_terminal(jobs, shown.events.clone()));
     let saved = shown.saved.clone();
     let mut stopped = false;
     let result = runtime.block_on(async {
@@ -132,6 +136,30 @@ pub(crate) fn run(plan: &Plan) -> anyhow::Result<bool> {
     // A terminal that has gone is no reason to fail.
     let _ = writeln!(out, "{}", text::balance(&taken.profile.balance));
     Ok(!saved.has_failed())
+}
+
+/// Gives the terminal back for as long as the program is stopped, and takes it again, for ever.
+async fn lend_the_terminal(mut jobs: Jobs, events: SyncSender<Event>) {
+    loop {
+        let signal = jobs.next().await;
+        let result = match signal {
+            JobSignal::Stop => guard::lend(|| signal.obey()),
+            JobSignal::GoOn => guard::take_again(),
+            JobSignal::Quit => {
+                guard::give_back();
+                signal.obey();
+                Ok(())
+            }
+        };
+        let event = match result {
+            Ok(()) => Event::Redraw,
+            // It has gone.
+            Err(_) => Event::NoKeys,
+        };
+        // Whoever draws may wait for the terminal, and signals do not wait for that.
+        let events = events.clone();
+        thread::spawn(move || events.send(event));
+    }
 }
 
 /// A view needs a terminal to draw on and one to read keys from.

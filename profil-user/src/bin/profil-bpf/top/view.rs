@@ -157,7 +157,7 @@ impl View {
     fn takes(&mut self, event: Event) -> bool {
         match event {
             Event::Key(key) => return self.obeys(key),
-            Event::Redraw => {}
+            Event::Redraw => self.repaint = true,
             Event::NoKeys | Event::End => return true,
             Event::Update(update) => self.model.ingest(*update),
             Event::Listing(asked, rows) => {

@@ -16,7 +16,7 @@ use rustix::{
     termios::{LocalModes, tcgetattr},
 };
 
-use super::{GIVE_BACK, Guard, Screen, TAKE, give_back, is_ours};
+use super::{GIVE_BACK, Guard, Screen, TAKE, give_back, is_ours, lend};
 
 /// There is one terminal for the whole program.
 static ONE: Mutex<()> = Mutex::new(());
@@ -73,6 +73,26 @@ fn it_is_taken_and_given_back_once() {
     screen.flush().expect("on nothing");
     assert!(!is_ours());
     drop(guard);
+    assert_eq!(written(&mut ours), b"");
+}
+
+#[test]
+fn while_it_is_lent_it_is_as_it_was() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (mut ours, theirs) = terminal();
+    let guard = Guard::take(&theirs, &theirs).expect("a terminal");
+    written(&mut ours);
+    lend(|| {
+        assert!(!is_raw(&theirs));
+        assert_eq!(written(&mut ours), GIVE_BACK);
+    })
+    .expect("it is taken again");
+    assert!(is_raw(&theirs) && is_ours());
+    assert_eq!(written(&mut ours), TAKE);
+    drop(guard);
+    assert!(!is_raw(&theirs));
+    written(&mut ours);
+    lend(|| {}).expect("there is nothing to lend");
     assert_eq!(written(&mut ours), b"");
 }
 
