@@ -26,6 +26,7 @@ mod whose;
 pub use destination::{Destination, Format, FormatError};
 pub use escape::printable;
 pub use output::{Content, Output, OutputError};
+pub use replace::write_whole;
 pub use style::Style;
 
 #[cfg(test)]

@@ -9,6 +9,15 @@ use std::{
 
 use tempfile::NamedTempFile;
 
+/// Writes a file that a person named, as a whole or not at all.
+///
+/// # Errors
+///
+/// If it cannot be written; what was there before is there still.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    Target::open(path)?.fill(|out| out.write_all(bytes))
+}
+
 /// A file that is replaced as a whole, or something that cannot be (a device, a FIFO) and is
 /// written to directly.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::{fs, io, path::Path};
 
 use anyhow::Context as _;
 use clap_complete::{Generator, Shell};
-use profil_user::export::printable;
+use profil_user::export::{printable, write_whole};
 
 use crate::args;
 
@@ -55,6 +55,6 @@ fn write(dir: &Path, place: &str, text: &[u8]) -> anyhow::Result<()> {
     let path = dir.join(place);
     let parent = path.parent().unwrap_or(dir);
     fs::create_dir_all(parent)
-        .and_then(|()| fs::write(&path, text))
+        .and_then(|()| write_whole(&path, text))
         .with_context(|| format!("cannot write {}", printable(&path.to_string_lossy())))
 }
