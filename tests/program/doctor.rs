@@ -73,3 +73,14 @@ fn a_program_reads_the_same() {
     }
     assert!(!finished.stdout.contains(SECRET));
 }
+
+#[test]
+fn a_full_disk_is_said() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+    let mut command = Command::new(places::profil_bpf());
+    command.arg("doctor").stdout(full.expect("a device"));
+    let finished = command.output().expect("it runs");
+    assert_eq!(finished.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&finished.stderr);
+    assert!(said.contains("cannot write the report: "), "{said}");
+}

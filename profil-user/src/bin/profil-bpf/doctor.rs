@@ -8,6 +8,7 @@ use std::{
     io::{self, Write as _},
 };
 
+use anyhow::Context as _;
 use profil_user::{
     LoadError, StartError,
     doctor::{Diagnosis, Finding, PROGRAM, Trial, Verdict, bpf_object, examine, findings},
@@ -44,8 +45,9 @@ pub(crate) fn run(as_json: bool) -> anyhow::Result<bool> {
         as_text(&all, &trial, log_of(&diagnosis))
     };
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .context("cannot write the report")?;
     if diagnosis.trial.is_err() {
         talk::note("no profile can be taken here; the report says what is missing");
     }
