@@ -34,7 +34,7 @@ fn code_that_is_nowhere_is_said() {
     annotate(SMALL, &["g", "small.pb", "--object", "prog"])
         .assert_code(1)
         .assert_clear_error()
-        .assert_says("no tick is in a function called g");
+        .assert_says("in an object that --object asks for; some are in one in: libg.so");
     // A name of somebody's who means the terminal.
     let finished = annotate(SMALL, &["\x1b[2J", "small.pb"]);
     finished.assert_code(1).assert_clear_error();

@@ -99,7 +99,24 @@ fn look<'a>(
     let functions = view.summed(ticks, symbolizer);
     let wanted = named(&functions, name);
     if wanted.is_empty() {
-        bail!("{}", nobody(&functions, name, profile));
+        let view = View {
+            grouping: Grouping::Function,
+            sieve: Sieve::default(),
+        };
+        let everywhere = view.summed(ticks, symbolizer);
+        let elsewhere: Vec<_> = named(&everywhere, name)
+            .into_iter()
+            .map(|function| profile.object(function.object).name())
+            .collect();
+        if !elsewhere.is_empty() {
+            bail!(
+                "no tick is in a function called {} in an object that --object asks for; some are \
+                 in one in: {}",
+                printable(name),
+                printable(&elsewhere.join(", "))
+            );
+        }
+        bail!("{}", nobody(&everywhere, name, profile));
     }
     let mut found = Vec::new();
     let mut failures = Vec::new();
