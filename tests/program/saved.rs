@@ -267,7 +267,7 @@ fn what_changed_is_told_with_its_error() {
     fs::write(path("a.pb"), SMALL).expect("a file");
     fs::write(path("b.pb"), SMALL).expect("a file");
     let profil = |arguments: &[&str]| Profiler::new().args(arguments).in_dir(dir.path()).run();
-    profil(&["merge", "a.pb", "b.pb", "a.pb", "-o", "c.pb"]).assert_code(0);
+    profil(&["merge", "a.pb", "-o", "c.pb", "b.pb", "a.pb"]).assert_code(0);
     let same = profil(&["diff", "a.pb", "c.pb"]);
     same.assert_code(0);
     assert_eq!(

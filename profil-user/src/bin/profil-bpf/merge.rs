@@ -30,6 +30,9 @@ impl Plan {
                 "a sum is a profile that can be read again: --output FILE.pb.gz".to_owned(),
             );
         }
+        if files.len() < 2 {
+            return Err("a sum is of two profiles or more".to_owned());
+        }
         Ok(Self { files, output })
     }
 }

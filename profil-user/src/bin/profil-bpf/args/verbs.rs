@@ -25,7 +25,7 @@ pub(super) enum Verb {
     /// Add up profiles of one rate: ticks, times, and what was due
     Merge {
         /// Profiles that profil-bpf wrote
-        #[arg(value_name = "FILE.pb.gz", required = true, num_args = 2..)]
+        #[arg(value_name = "FILE.pb.gz", required = true)]
         files: Vec<PathBuf>,
 
         /// Where the sum goes
