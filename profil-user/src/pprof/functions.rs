@@ -21,12 +21,15 @@ pub(super) struct Functions<'a> {
     known: HashMap<Key, u64>,
     /// That of which was spoken last, where it was not known in which line: addresses of one function
     /// follow one another.
-    last: Option<(ObjectId, u64, &'a Arc<str>, Line)>,
+    last: Option<(ObjectId, u64, Called<'a>, Line)>,
     /// Where they start.
     starts: Vec<Option<u64>>,
     /// Whether it is known in which file they are.
     in_files: Vec<bool>,
 }
+
+/// A name, and what the symbol table calls it if that is something else.
+type Called<'a> = (&'a Arc<str>, Option<&'a Arc<str>>);
 
 /// What makes a function one of its own: its object, where it starts, both names and the file.
 type Key = (ObjectId, Option<u64>, [i64; 3]);
@@ -51,7 +54,7 @@ impl<'a> Functions<'a> {
         if source.is_none()
             && let Some((object, at, called, line)) = self.last
             && (object, at) == (count.object, *start)
-            && Arc::ptr_eq(called, name)
+            && is_same(called, (name, mangled.as_ref()))
         {
             return vec![line];
         }
@@ -69,9 +72,10 @@ impl<'a> Functions<'a> {
         let line = source.and_then(|source: &Source| source.line.as_ref());
         let names = (&**name, &**system_name);
         let line = self.line(count.object, Some(*start), (names, line), strings);
-        self.last = source
-            .is_none()
-            .then_some((count.object, *start, name, line));
+        self.last =
+            source
+                .is_none()
+                .then_some((count.object, *start, (name, mangled.as_ref()), line));
         lines.push(line);
         lines
     }
@@ -119,4 +123,14 @@ impl<'a> Functions<'a> {
     pub(super) fn into_parts(self) -> (Vec<u8>, Vec<Option<u64>>) {
         (self.bytes, self.starts)
     }
+}
+
+/// Whether both are certainly the same.
+fn is_same((name, mangled): Called<'_>, (other, other_mangled): Called<'_>) -> bool {
+    let are_same = match (mangled, other_mangled) {
+        (None, None) => true,
+        (Some(mangled), Some(other)) => Arc::ptr_eq(mangled, other),
+        _ => false,
+    };
+    are_same && Arc::ptr_eq(name, other)
 }

@@ -2,7 +2,7 @@ pub(crate) mod arbitrary;
 mod damage;
 mod others;
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use proptest::prelude::*;
 use prost::Message as _;
@@ -189,6 +189,26 @@ fn objects_that_overlap_are_moved_apart_and_back() {
 }
 
 /// We write none, but others do, and what is written again must be the same.
+#[test]
+fn functions_of_one_name_keep_their_symbols() {
+    let (profile, mut record) = small();
+    record.names.sources = Default::default();
+    let symbols: [Arc<str>; 2] = ["_ZN1AC1Ev".into(), "_ZN1AC2Ev".into()];
+    let name: Arc<str> = "A::A()".into();
+    let object = profile.counts[0].object;
+    let of_it = profile.counts.iter().filter(|one| one.object == object);
+    for (one, symbol) in of_it.zip(&symbols) {
+        let function = Name::Function {
+            name: Arc::clone(&name),
+            mangled: Some(Arc::clone(symbol)),
+            start: 0x1000,
+        };
+        record.names.names.insert((object, one.address), function);
+    }
+    let again = saved(&bytes(&profile, &record, Packing::Plain));
+    assert_eq!(again.record.names, record.names);
+}
+
 #[test]
 fn a_sample_of_nothing_is_no_count() {
     let (profile, record) = small();
