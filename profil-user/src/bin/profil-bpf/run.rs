@@ -222,7 +222,12 @@ fn name(
     });
     let named = runtime.block_on(async {
         tokio::select! {
-            named = receive => named.ok(),
+            named = receive => {
+                if named.is_err() {
+                    talk::note("looking up names failed, and addresses are shown instead: please report this");
+                }
+                named.ok()
+            }
             () = signals.next() => None,
         }
     });
