@@ -139,8 +139,9 @@ fn boot_all(
     guests: &BTreeMap<Arch, PathBuf>,
     options: &Options,
 ) -> Vec<Ran> {
-    // From the end: another architecture comes last, has more tests, and takes longest.
-    let waiting = Mutex::new(legs.iter().zip(kernels).enumerate().rev());
+    let mut waiting: Vec<_> = legs.iter().zip(kernels).enumerate().collect();
+    waiting.sort_by_key(|(_, (leg, _))| leg.turn());
+    let waiting = Mutex::new(waiting.into_iter());
     let done = Mutex::new(Vec::new());
     thread::scope(|scope| {
         for _ in 0..options.accel.at_once() {

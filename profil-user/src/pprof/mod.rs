@@ -25,6 +25,7 @@
 //!
 //! Text is valid UTF-8: what of a path is not is replaced. Same profile, same bytes.
 
+mod error;
 mod extension;
 mod functions;
 mod layout;
@@ -38,10 +39,11 @@ mod strings;
 mod wire;
 mod write;
 
+pub use error::PprofError;
 pub(crate) use layout::Piece;
 pub use other::Other;
 pub(crate) use read::MOST_TICKS;
-pub use read::{MOST_BYTES, PprofError, PprofFile, is_packed, read};
+pub use read::{MOST_BYTES, PprofFile, is_packed, read};
 pub use saved::{Record, Saved};
 #[doc(hidden)]
 pub use seal::sealed_anew;

@@ -7,8 +7,8 @@ use std::{
 };
 
 use super::{
+    error::{PprofError, damaged},
     parts::Parts,
-    read::{PprofError, damaged},
     schema::{self, Location, Mapping},
     strings::Texts,
     word,

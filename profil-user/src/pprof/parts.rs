@@ -4,7 +4,7 @@
 use prost::Message as _;
 
 use super::{
-    read::PprofError,
+    error::PprofError,
     schema::{self, Location, Sample},
     seal,
     strings::Texts,

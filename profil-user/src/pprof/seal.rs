@@ -2,7 +2,7 @@
 
 use prost::Message as _;
 
-use super::{parts::number, read::PprofError, schema::Profile, wire::Fields};
+use super::{error::PprofError, parts::number, schema::Profile, wire::Fields};
 
 const BEGINS: &str = "#profil-bpf 1 ";
 

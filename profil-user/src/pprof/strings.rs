@@ -5,7 +5,8 @@ use std::{collections::HashMap, sync::Arc};
 use prost::Message as _;
 
 use super::{
-    read::{MOST_BYTES, PprofError, damaged},
+    error::{PprofError, damaged},
+    read::MOST_BYTES,
     schema::Profile,
 };
 

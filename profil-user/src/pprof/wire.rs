@@ -3,7 +3,7 @@
 //!
 //! <https://protobuf.dev/programming-guides/encoding/>
 
-use super::read::PprofError;
+use super::error::PprofError;
 
 /// Samples, addresses, functions, texts and the like that are read at most. A profile of a million
 /// addresses has about three million.
