@@ -22,6 +22,26 @@ use rustix::{
 
 use crate::process::send;
 
+/// Both ends of a terminal: that of whoever watches it, which never waits, and that of what runs in it.
+///
+/// # Panics
+///
+/// If there is none.
+pub fn pair() -> (File, File) {
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    ioctl_fionbio(&ours, true).expect("reading need not wait");
+    grantpt(&ours).expect("it is ours");
+    unlockpt(&ours).expect("it is ours");
+    let name = ptsname(&ours, Vec::new()).expect("it has a name");
+    let theirs = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_NOCTTY)
+        .open(name.to_str().expect("ASCII"))
+        .expect("its other end");
+    (File::from(ours), theirs)
+}
+
 /// A terminal, and what runs in it. That is killed when this is dropped.
 ///
 /// Nothing is read of what it writes but in the methods that look at the screen.
@@ -40,17 +60,7 @@ impl Terminal {
     ///
     /// If there is no terminal, or it cannot be started.
     pub fn start(mut command: Command, (rows, columns): (u16, u16)) -> Self {
-        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-        ioctl_fionbio(&ours, true).expect("reading need not wait");
-        grantpt(&ours).expect("it is ours");
-        unlockpt(&ours).expect("it is ours");
-        let name = ptsname(&ours, Vec::new()).expect("it has a name");
-        let theirs = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .custom_flags(libc::O_NOCTTY)
-            .open(name.to_str().expect("ASCII"))
-            .expect("its other end");
+        let (ours, theirs) = pair();
         tcsetwinsize(&theirs, size(rows, columns)).expect("a size");
         let end = || theirs.try_clone().expect("a descriptor");
         command.stdin(end()).stdout(end()).stderr(end());
@@ -67,7 +77,7 @@ impl Terminal {
             .spawn()
             .unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
         Self {
-            ours: ours.into(),
+            ours,
             theirs,
             child,
             parser: vt100::Parser::new(at_least_one(rows), at_least_one(columns), 0),

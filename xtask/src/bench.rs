@@ -30,19 +30,20 @@ const SCALE: &str = "scale";
 /// If something cannot be built or started, or without root.
 pub(crate) fn run(names: &[String]) -> Result<()> {
     let (of_files, names): (Vec<_>, Vec<_>) = names.iter().partition(|&name| name == SCALE);
-    if !of_files.is_empty() || names.is_empty() {
-        let mut scale = workspace::cargo();
-        scale.args(["bench", "--locked", "-p", "profil-user", "--bench", SCALE]);
-        exec::run(&mut scale)?;
-        if names.is_empty() && !of_files.is_empty() {
-            return Ok(());
-        }
-    }
-    if !machine::is_root() {
+    let is_of_files_alone = names.is_empty() && !of_files.is_empty();
+    if !is_of_files_alone && !machine::is_root() {
         bail!(
             "the measurements need root: they profile, switch on the kernel's BPF statistics and \
              load a program of their own; nothing was built, so please try again as root"
         );
+    }
+    if !of_files.is_empty() || names.is_empty() {
+        let mut scale = workspace::cargo();
+        scale.args(["bench", "--locked", "-p", "profil-user", "--bench", SCALE]);
+        exec::run(&mut scale)?;
+    }
+    if is_of_files_alone {
+        return Ok(());
     }
     let profiler = workspace::build_executable(&run::BUILD, run::PROFIL_BPF)?;
     let bench = workspace::build_executable(&BUILD, PROFIL_BENCH)?;

@@ -1,4 +1,5 @@
-//! `cargo xtask picture`: `docs/top.svg`, the live view as it really was.
+//! `cargo xtask picture`: what the README shows, a report and the live view (`docs/top.svg`), as they really
+//! were.
 
 use std::process::Command;
 

@@ -20,9 +20,10 @@ pub fn write(profile: &Profile, functions: &[Function], out: &mut impl Write) ->
     let mut options = Options::default();
     options.title = printable(&profile.subject.to_string()).into_owned();
     options.subtitle = Some(format!(
-        "{} ticks at {} Hz",
+        "{} ticks at {} Hz; frames of less than {} % are not drawn",
         profile.ticks(),
-        profile.rate.asked()
+        profile.rate.asked(),
+        options.min_width,
     ));
     options.count_name = "ticks".to_owned();
     options.name_type = "Function:".to_owned();

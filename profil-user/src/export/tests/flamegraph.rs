@@ -46,6 +46,7 @@ fn every_function_is_a_frame_with_its_ticks() {
         has("f(int)", 650) && has("entry_SYSCALL_64", 200),
         "{frames:?}"
     );
+    assert!(text.contains("less than 0.01 % are not drawn"));
     // Nothing is fetched when it is looked at.
     for place in ["src=", "href=\"http", "@import", "url("] {
         let outside = text.matches(place).count();

@@ -1,41 +1,22 @@
 //! A terminal of the test's own, whose other end it reads.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::File,
     io::{Read as _, Write as _},
-    os::{fd::AsFd as _, unix::fs::OpenOptionsExt as _},
+    os::fd::AsFd as _,
     panic,
     sync::{Arc, Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
 
-use rustix::{
-    io::ioctl_fionbio,
-    pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
-    termios::{LocalModes, tcgetattr},
-};
+use profil_tests::terminal::pair;
+use rustix::termios::{LocalModes, tcgetattr};
 
 use super::{GIVE_BACK, Guard, Screen, TAKE, give_back, is_ours, lend};
 
 /// There is one terminal for the whole program.
 static ONE: Mutex<()> = Mutex::new(());
-
-/// Both ends.
-fn terminal() -> (File, File) {
-    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-    ioctl_fionbio(&ours, true).expect("reading need not wait");
-    grantpt(&ours).expect("ours");
-    unlockpt(&ours).expect("ours");
-    let name = ptsname(&ours, Vec::new()).expect("it has a name");
-    let theirs = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .custom_flags(libc::O_NOCTTY)
-        .open(name.to_str().expect("ASCII"))
-        .expect("the other end");
-    (File::from(ours), theirs)
-}
 
 /// What was written to it so far.
 fn written(ours: &mut File) -> Vec<u8> {
@@ -57,7 +38,7 @@ fn is_raw(terminal: &File) -> bool {
 #[test]
 fn it_is_taken_and_given_back_once() {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let (mut ours, theirs) = terminal();
+    let (mut ours, theirs) = pair();
     assert!(!is_raw(&theirs));
     let guard = Guard::take(&theirs, &theirs).expect("a terminal");
     assert!(is_raw(&theirs));
@@ -79,7 +60,7 @@ fn it_is_taken_and_given_back_once() {
 #[test]
 fn while_it_is_lent_it_is_as_it_was() {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let (mut ours, theirs) = terminal();
+    let (mut ours, theirs) = pair();
     let guard = Guard::take(&theirs, &theirs).expect("a terminal");
     written(&mut ours);
     lend(|| {
@@ -99,7 +80,7 @@ fn while_it_is_lent_it_is_as_it_was() {
 #[test]
 fn a_panic_of_any_thread_gives_it_back_before_it_speaks() {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let (mut ours, theirs) = terminal();
+    let (mut ours, theirs) = pair();
     let seen = Arc::new(Mutex::new(None));
     let (note, theirs_too) = (Arc::clone(&seen), theirs.try_clone().expect("a descriptor"));
     // The hook that was there before ours; other tests run theirs.
@@ -133,7 +114,7 @@ fn a_panic_of_any_thread_gives_it_back_before_it_speaks() {
 #[test]
 fn a_terminal_that_takes_nothing_holds_nobody_up() {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let (_ours, theirs) = terminal();
+    let (_ours, theirs) = pair();
     let guard = Guard::take(theirs.as_fd(), theirs.as_fd()).expect("a terminal");
     // More than there is room for, and nobody reads.
     let draws = thread::spawn(|| {
