@@ -69,6 +69,8 @@ mod preflight;
 mod profile;
 #[cfg(feature = "session")]
 mod recorded;
+#[cfg(feature = "serve")]
+pub mod serve;
 #[cfg(feature = "session")]
 mod session;
 #[cfg(feature = "session")]

@@ -1,0 +1,11 @@
+//! Always on: every process of the machine at a low rate, for months, with HTTP in front.
+//!
+//! Data moves one way here, too: increments of the counters are given names and become [`Row`]s; rows
+//! are added up for dashboards and kept by the minute for people; and what is asked for over HTTP is
+//! answered from there.
+
+mod exchange;
+mod row;
+
+pub use exchange::{Query, Request, Response, Status};
+pub use row::{ObjectLabel, ProcessLabel, Row, Spot, Window};
