@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use super::{
     Session,
     follow::Family,
+    looks::Looks,
     meter::Meter,
     start::{Started, raise_descriptor_limit, start_clock},
     watched::Watched,
@@ -21,8 +22,8 @@ use crate::{
     preflight::{check_privileges, check_rate},
     profile::{Note, Subject},
     target::{
-        self, Cgroup, Explicit, History, ImageWatch, Layout, Ledger, Mapping, Objects, Plan,
-        Process, Selection, ThreadBook, kernel_text,
+        self, Cgroup, Explicit, ImageWatch, Layout, Ledger, Mapping, Objects, Plan, Process,
+        Selection, kernel_text,
     },
 };
 
@@ -132,10 +133,7 @@ impl Session {
             }
         };
         let mut objects = Objects::default();
-        let mut known = Looks {
-            history: History::default(),
-            threads: ThreadBook::new(options.split == Split::ByThread),
-        };
+        let mut looks = Looks::new(options.split == Split::ByThread);
         let tgids = found.tgids();
         let is_command = matches!(options.target, Target::Command(_));
         let mut images = Vec::new();
@@ -150,14 +148,14 @@ impl Session {
                     });
                     Vec::new()
                 });
-                known.look(tgid, mappings.clone(), &mut objects);
+                looks.look(tgid, mappings.clone(), &mut objects);
                 mapped.push((tgid, mappings, image.executable()));
             }
             images.push((tgid, image));
         }
         let everybody = tgids.is_empty();
         if everybody {
-            known.look_at_everybody(&mut objects);
+            looks.look_at_everybody(&mut objects);
         }
 
         let (layout, dense) = lay_out(options, &mapped, &tgids, &mut objects, &mut notes)?;
@@ -243,8 +241,7 @@ impl Session {
             dense,
             side_band,
             images,
-            history: known.history,
-            threads: known.threads,
+            looks,
             objects,
             layout,
             drawn: true,
@@ -264,43 +261,6 @@ impl Session {
             paused: watch::Sender::new(false),
             snapshots: watch::Sender::new(None),
         })
-    }
-}
-
-/// What is known of processes before the first tick.
-struct Looks {
-    history: History,
-    threads: ThreadBook,
-}
-
-impl Looks {
-    /// A process that is there, and has been since before we came.
-    fn look(&mut self, tgid: u32, mappings: Vec<Mapping>, objects: &mut Objects) {
-        const BEFORE: u64 = 0;
-        self.history
-            .observed(tgid, (BEFORE, BEFORE), mappings, objects);
-        if let Ok(name) = fs::read(format!("/proc/{tgid}/comm")) {
-            let name = String::from_utf8_lossy(&name);
-            self.history
-                .named(tgid, BEFORE, name.trim_end_matches('\n'));
-        }
-        self.threads.observe(tgid);
-    }
-
-    /// All processes that there are. One that ends meanwhile is left out: the side-band knows.
-    fn look_at_everybody(&mut self, objects: &mut Objects) {
-        let Ok(entries) = fs::read_dir("/proc") else {
-            return;
-        };
-        for entry in entries.flatten() {
-            let number = entry.file_name();
-            let Some(tgid) = number.to_str().and_then(|name| name.parse().ok()) else {
-                continue;
-            };
-            if let Ok(mappings) = target::read_mappings(tgid) {
-                self.look(tgid, mappings, objects);
-            }
-        }
     }
 }
 

@@ -1,22 +1,20 @@
 //! Following what processes do: by the kernel's side-band, or by looking.
 
-use std::{
-    collections::HashSet, ffi::OsString, os::unix::ffi::OsStringExt as _, path::PathBuf,
-    time::Duration,
-};
+use std::{collections::HashSet, time::Duration};
 
 use profil_common::Exec;
 
-use super::{Session, now_ns};
+use super::{
+    Session,
+    looks::{self, Change},
+    now_ns,
+};
 use crate::{
     error::RunError,
-    kernel::{Event, Mapped, MappedFile, Record, wait_for_ticks_under_way},
-    profile::{BuildId, Note, ObjectId, Subject},
-    target::{self, Backing, FileId, FileMapping, Mapping},
+    kernel::{Event, Record, wait_for_ticks_under_way},
+    profile::{Note, ObjectId, Subject},
+    target::{self, Mapping},
 };
-
-/// What no process is numbered: one of another namespace, and one that has gone.
-const NOBODY: [u32; 2] = [0, u32::MAX];
 
 impl Session {
     /// Reads what the kernel wrote down, and does what follows from it. Whether any of it was about
@@ -36,56 +34,27 @@ impl Session {
     }
 
     fn obey(&mut self, record: Record) -> Result<bool, RunError> {
-        let Record {
-            time_ns: time,
-            tgid,
-            tid,
-            event,
-        } = record;
-        if let Event::Lost { .. } = event {
+        if let Event::Lost { .. } = record.event {
             self.relearn()?;
             return Ok(false);
         }
-        if NOBODY.contains(&tgid) {
-            return Ok(false);
-        }
-        if let Event::Started { parent_tgid, .. } = event
+        let Record {
+            time_ns: time,
+            tgid,
+            ..
+        } = record;
+        if let Event::Started { parent_tgid, .. } = record.event
             && self.family.contains(parent_tgid)
         {
             self.family.add(tgid);
         }
-        if !self.family.contains(tgid) {
+        if !looks::is_somebody(tgid) || !self.family.contains(tgid) {
             return Ok(false);
         }
-        match event {
-            Event::Started { parent_tgid, .. } => {
-                if parent_tgid != tgid {
-                    self.history.started(tgid, parent_tgid, time);
-                }
-                self.threads.started(tid, tgid, time);
-            }
-            Event::Named { name, exec } => {
-                let name = String::from_utf8_lossy(&name);
-                if tid == tgid {
-                    self.history.named(tgid, time, &name);
-                }
-                self.threads.named(tid, time, &name);
-                if exec {
-                    self.history.exec(tgid, time);
-                    self.exec(tgid, time)?;
-                }
-            }
-            Event::Mapped(mapped) => {
-                if let Some(mapping) = mapping_of(mapped) {
-                    self.mapped(tgid, time, mapping)?;
-                }
-            }
-            Event::Ended => {
-                if tid == tgid {
-                    self.history.ended(tgid, time);
-                }
-            }
-            Event::Lost { .. } => {}
+        match self.looks.note(record, &mut self.objects) {
+            Some(Change::Exec) => self.exec(tgid, time)?,
+            Some(Change::Mapped(mapping, object)) => self.mapped(tgid, time, &mapping, object)?,
+            None => {}
         }
         Ok(true)
     }
@@ -95,11 +64,16 @@ impl Session {
         self.dense.contains(&tgid)
     }
 
-    fn mapped(&mut self, tgid: u32, time: u64, mapping: Mapping) -> Result<(), RunError> {
-        let object = self.objects.of_mapping(tgid, &mapping);
-        self.history.mapped(tgid, time, mapping.clone(), object);
+    fn mapped(
+        &mut self,
+        tgid: u32,
+        time: u64,
+        mapping: &Mapping,
+        object: ObjectId,
+    ) -> Result<(), RunError> {
         if matches!(self.subject, Subject::Command(command, _) if command.get() == tgid)
             && self
+                .looks
                 .history
                 .life(tgid, time)
                 .and_then(|life| life.executable(time))
@@ -113,7 +87,7 @@ impl Session {
         let Some(layout) = self.layout.layout_mut() else {
             return Ok(());
         };
-        if layout.shows(tgid, &mapping) {
+        if layout.shows(tgid, mapping) {
             return Ok(());
         }
         // The kernel does not say what is unmapped; but what is mapped there now is something else.
@@ -121,7 +95,7 @@ impl Session {
         let uncertain = Duration::from_nanos(now_ns().saturating_sub(time));
         self.retire(&gone, uncertain)?;
         if let Some(layout) = self.layout.layout_mut()
-            && layout.grow(tgid, &mapping, object, &mut self.objects)
+            && layout.grow(tgid, mapping, object, &mut self.objects)
         {
             self.drawn = false;
         }
@@ -185,7 +159,7 @@ impl Session {
         // A command is one from its first instruction on: there was nothing before.
         if let (Subject::Command(_, name), false) = (&mut self.subject, self.commanded) {
             self.commanded = true;
-            if let Some(life) = self.history.life(tgid, time)
+            if let Some(life) = self.looks.history.life(tgid, time)
                 && let Some(called) = life.name(time)
             {
                 *name = called.to_string();
@@ -228,7 +202,8 @@ impl Session {
             let gone = self.layout.retire_missing(tgid, &today);
             self.retire(&gone, self.drain_interval)?;
             let since = self.looked_ns;
-            self.history
+            self.looks
+                .history
                 .observed(tgid, (since, now), today, &mut self.objects);
         }
         Ok(())
@@ -248,7 +223,7 @@ impl Session {
         }
         for tgid in changed {
             let since = now.saturating_sub(super::GLANCE_INTERVAL.as_nanos() as u64);
-            self.history.exec(tgid, since);
+            self.looks.history.exec(tgid, since);
             self.exec(tgid, since)?;
             // Now, and not only at the next drain: the new program may not live until then.
             self.looked_ns = since;
@@ -289,34 +264,4 @@ impl Family {
             members.insert(tgid);
         }
     }
-}
-
-/// A mapping as the side-band tells it. `None` for what no tick ever falls in.
-fn mapping_of(mapped: Mapped) -> Option<Mapping> {
-    if mapped.start >= mapped.end {
-        return None;
-    }
-    let (id, build_id) = match mapped.file {
-        MappedFile::Inode { device, inode } => (FileId { device, inode }, None),
-        MappedFile::BuildId { bytes, length } => {
-            let bytes = bytes.get(..length.into())?;
-            (FileId::UNKNOWN, BuildId::new(bytes))
-        }
-    };
-    let backing = match &mapped.path[..] {
-        b"[vdso]" => Backing::Vdso,
-        b"[vsyscall]" => return None,
-        _ if id == FileId::UNKNOWN && build_id.is_none() => Backing::Anonymous,
-        _ => Backing::File(FileMapping {
-            offset: mapped.offset,
-            id,
-            build_id,
-            path: PathBuf::from(OsString::from_vec(mapped.path)),
-        }),
-    };
-    Some(Mapping {
-        start: mapped.start,
-        end: mapped.end,
-        backing,
-    })
 }

@@ -3,6 +3,7 @@
 mod alarm;
 mod attach;
 mod follow;
+mod looks;
 mod meter;
 mod snapshot;
 mod start;
@@ -28,12 +29,11 @@ use crate::{
     kernel::{Clock, Follows, KernelHalf, SideBand, Strays, wait_for_ticks_under_way},
     options::{Rate, Tgid},
     profile::{Note, Profile, Subject},
-    target::{
-        self, History, ImageWatch, Known, Ledger, ObjectFile, Objects, Outline, Plan, ThreadBook,
-    },
+    target::{self, ImageWatch, Known, Ledger, ObjectFile, Objects, Outline, Plan},
 };
 use alarm::Alarm;
 use follow::Family;
+pub(crate) use looks::Looks;
 use meter::Meter;
 use watched::Watched;
 
@@ -77,8 +77,7 @@ pub struct Session {
     family: Family,
     /// What tells of exec where there is no side-band.
     images: Vec<(u32, ImageWatch)>,
-    history: History,
-    threads: ThreadBook,
+    looks: Looks,
     objects: Objects,
     layout: Plan,
     /// Whether the kernel half has the regions of the layout.
@@ -318,14 +317,14 @@ impl Session {
         }
         let now = now_ns();
         let mut known = Known {
-            history: &mut self.history,
-            threads: &self.threads,
+            history: &mut self.looks.history,
+            threads: &self.looks.threads,
             objects: &mut self.objects,
         };
         self.ledger.enter(strays, now, &mut known);
         // Of what was over at the last drain, nothing is left in the table.
-        self.history.forget(self.taken_ns);
-        self.threads.forget(self.taken_ns);
+        self.looks.history.forget(self.taken_ns);
+        self.looks.threads.forget(self.taken_ns);
         self.taken_ns = now;
         self.looked_ns = now;
         Ok(())
