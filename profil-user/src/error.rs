@@ -38,6 +38,24 @@ pub enum StartError {
     #[cfg(feature = "session")]
     #[error(transparent)]
     Cgroup(#[from] crate::target::CgroupError),
+    /// What was to outlive us cannot.
+    #[cfg(feature = "serve")]
+    #[error(transparent)]
+    Pins(#[from] crate::kernel::PinError),
+    /// What outlived somebody counts something else than is asked for.
+    #[cfg(feature = "serve")]
+    #[error(
+        "the clock in {} counts {there}, and {asked} is asked for; ask for the same, or remove it and what \
+         it counted: profil-bpf serve --unpin", .dir.display()
+    )]
+    OtherClock {
+        /// Where it is.
+        dir: std::path::PathBuf,
+        /// What it counts.
+        there: String,
+        /// What it should.
+        asked: String,
+    },
     /// The pattern for names of processes is none.
     #[cfg(feature = "session")]
     #[error("not a pattern for names of processes")]
@@ -95,6 +113,10 @@ pub enum RunError {
     /// The kernel half.
     #[error(transparent)]
     Kernel(#[from] LoadError),
+    /// What outlives us.
+    #[cfg(feature = "serve")]
+    #[error(transparent)]
+    Pins(#[from] crate::kernel::PinError),
 }
 
 impl StartError {

@@ -78,10 +78,14 @@ pub mod symbolize;
 mod target;
 #[cfg(all(test, feature = "cli"))]
 mod troubleshooting;
+#[cfg(feature = "serve")]
+mod watch;
 
 pub use error::{RunError, StartError};
 pub use handle::{Profil, ProfilBuilder};
 pub use headway::Headway;
+#[cfg(feature = "serve")]
+pub use kernel::PinError;
 pub use kernel::{
     ClockError, CountersError, Feature, Figures, LoadError, Missing, Presence, missing_capabilities,
 };

@@ -26,6 +26,9 @@ pub(crate) struct Beat {
 /// a target that is in step with one of the clocks is not so with another.
 const PARTS: [f64; 4] = [0.36, 0.27, 0.21, 0.16];
 
+/// Parts of the rate of a pair, before they are varied: their cycles meet seldom.
+const PAIR: [f64; 2] = [0.61, 0.39];
+
 /// By what part of itself each is varied at most, either way.
 const VARIED: f64 = 0.1;
 
@@ -55,17 +58,34 @@ impl Beat {
         Self::drawn(rate, Random(RandomState::new().build_hasher().finish()))
     }
 
-    fn drawn(rate: Rate, mut random: Random) -> Self {
-        let parts = PARTS.map(|part| part * (1.0 + VARIED * (2.0 * random.part() - 1.0)));
+    /// Two random periods that give the rate and both tick all the time: for a clock that nobody can
+    /// switch, because it outlives whoever made it.
+    pub(crate) fn pair(rate: Rate) -> Self {
+        let random = Random(RandomState::new().build_hasher().finish());
+        Self::of_parts(rate, PAIR, random)
+    }
+
+    fn drawn(rate: Rate, random: Random) -> Self {
+        Self::of_parts(rate, PARTS, random)
+    }
+
+    fn of_parts<const N: usize>(rate: Rate, parts: [f64; N], mut random: Random) -> Self {
+        let parts = parts.map(|part| part * (1.0 + VARIED * (2.0 * random.part() - 1.0)));
         let sum: f64 = parts.iter().sum();
         // All of them together are as many times too fast as their rests make them too slow.
-        let awake = AWAKE as f64 / PARTS.len() as f64;
+        let awake = AWAKE as f64 / N as f64;
         let period_ns = rate.period_ns() as f64;
         let periods_ns = parts.map(|part| (period_ns * awake * sum / part).round() as u64);
         Self {
             periods_ns: periods_ns.to_vec(),
             random,
         }
+    }
+
+    /// What a tick is worth, in nanoseconds, of clocks that tick all the time.
+    pub(crate) fn mean_period_ns(periods_ns: &[u64]) -> f64 {
+        let per_ns: f64 = periods_ns.iter().map(|&period| 1.0 / period as f64).sum();
+        1.0 / per_ns
     }
 
     /// The periods, in nanoseconds.
@@ -135,6 +155,24 @@ mod tests {
                     "{hertz}: {mean} by {beat:?}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn a_pair_gives_the_rate_without_rests() {
+        for hertz in ["1", "97", "997"] {
+            let rate: Rate = hertz.parse().unwrap();
+            let beat = Beat::pair(rate);
+            let [first, second] = beat.periods_ns()[..] else {
+                panic!("{beat:?}")
+            };
+            let mean = 1e9 / Beat::mean_period_ns(beat.periods_ns());
+            assert!((mean / rate.hertz() - 1.0).abs() < 1e-4, "{hertz}: {mean}");
+            assert!(
+                (1.2..2.1).contains(&(second as f64 / first as f64)),
+                "{beat:?}"
+            );
+            assert_eq!(beat.awake(), 2);
         }
     }
 

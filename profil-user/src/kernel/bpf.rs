@@ -182,6 +182,35 @@ pub(super) fn freeze(map: BorrowedFd<'_>) -> io::Result<()> {
     unsafe { call(bpf_cmd::BPF_MAP_FREEZE, &mut attributes) }.map(drop)
 }
 
+/// Gives an object a name in a BPF file system, by which it stays when nobody holds it any more.
+pub(super) fn pin(object: BorrowedFd<'_>, path: &CStr) -> io::Result<()> {
+    let mut attributes = zeroed();
+    // SAFETY: every field is a plain number, and zero is a value of each.
+    let pin = unsafe { &mut attributes.__bindgen_anon_4 };
+    pin.pathname = path.as_ptr() as u64;
+    pin.bpf_fd = object.as_raw_fd().cast_unsigned();
+    // SAFETY: the path is borrowed for the call, which only reads it.
+    unsafe { call(bpf_cmd::BPF_OBJ_PIN, &mut attributes) }.map(drop)
+}
+
+/// Opens what has a name in a BPF file system.
+pub(super) fn open_pinned(path: &CStr) -> io::Result<OwnedFd> {
+    let mut attributes = zeroed();
+    attributes.__bindgen_anon_4.pathname = path.as_ptr() as u64;
+    // SAFETY: as above.
+    unsafe { call_for_fd(bpf_cmd::BPF_OBJ_GET, &mut attributes) }
+}
+
+/// Attaches a program to a perf event by a link, which holds both and can be pinned (Linux 5.15).
+pub(super) fn link(program: BorrowedFd<'_>, event: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let mut attributes = zeroed();
+    attributes.link_create.__bindgen_anon_1.prog_fd = program.as_raw_fd().cast_unsigned();
+    attributes.link_create.__bindgen_anon_2.target_fd = event.as_raw_fd().cast_unsigned();
+    attributes.link_create.attach_type = bpf_attach_type::BPF_PERF_EVENT as u32;
+    // SAFETY: the attributes point to nothing.
+    unsafe { call_for_fd(bpf_cmd::BPF_LINK_CREATE, &mut attributes) }
+}
+
 /// Attaches a program to a perf event that does not exist. The error tells whether the kernel
 /// would know how.
 pub(super) fn link_to_no_event(program: BorrowedFd<'_>) -> io::Error {

@@ -97,6 +97,21 @@ impl Event {
         }
     }
 
+    /// Opens an event of a CPU, switched off, to which no program is attached.
+    pub(super) fn on_cpu(cpu: u32, period_ns: u64) -> Result<Self, ClockError> {
+        let subject = Subject::Cpu(cpu);
+        let fd = open(period_ns, subject).map_err(|source| ClockError::Open {
+            what: subject.to_string(),
+            source,
+        })?;
+        Ok(Self {
+            fd,
+            period: 0,
+            cpu: Some(cpu),
+            read_ns: 0,
+        })
+    }
+
     pub(super) fn enable(&self) -> Result<(), ClockError> {
         // SAFETY: the descriptor is open; the call takes nothing by reference.
         switched(unsafe { ioctls::ENABLE(self.fd.as_raw_fd(), 0) })

@@ -29,6 +29,9 @@ pub enum CountersError {
     /// A map of another kind than this code was written for.
     #[error("a BPF map is not an array; the object was built from other sources")]
     NotAnArray,
+    /// Entries of another size than this code was written for.
+    #[error("the BPF map of {0} has another layout; it was made by another version")]
+    OtherLayout(&'static str),
     /// A map call failed.
     #[error("a BPF map call failed")]
     Map(#[from] MapError),
@@ -89,6 +92,17 @@ impl Counters {
     /// Takes all strays out of the table, once the clock is off.
     pub(crate) fn take_all_strays(&mut self) -> Result<Strays, CountersError> {
         self.strays.take_all()
+    }
+
+    /// The strays that nobody can add to any more, which stay in the table; and the number of the half
+    /// that is written.
+    pub(crate) fn settled_strays(&mut self) -> Result<(Strays, u16), CountersError> {
+        Ok((self.strays.settled()?, self.strays.half()))
+    }
+
+    /// Removes strays that were settled.
+    pub(crate) fn remove_strays(&self, strays: &Strays) -> Result<(), CountersError> {
+        self.strays.remove(strays)
     }
 
     /// Most entries that the table of strays was found to have, and how many it can hold.

@@ -12,6 +12,8 @@ mod maps;
 mod memlock;
 mod object;
 mod pid_namespace;
+#[cfg(feature = "serve")]
+mod pins;
 mod probe;
 mod regions;
 #[cfg(feature = "session")]
@@ -29,6 +31,10 @@ pub use maps::CountersError;
 pub use object::LoadError;
 pub(crate) use object::{KernelHalf, LoadPlan, OBJECT_NAME, PROGRAM};
 pub(crate) use pid_namespace::PidNamespace;
+#[cfg(feature = "serve")]
+pub use pins::PinError;
+#[cfg(feature = "serve")]
+pub(crate) use pins::{Meta, Pins, remove as remove_pins};
 pub use probe::{Missing, missing_capabilities};
 pub(crate) use probe::{
     effective_capabilities, last_capability, max_sample_rate, missing_from, paranoid,

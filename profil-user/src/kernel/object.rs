@@ -202,6 +202,12 @@ impl KernelHalf {
         self.system_pc == SystemPc::SavedRegisters
     }
 
+    /// A map that nobody has taken.
+    #[cfg(feature = "serve")]
+    pub(super) fn map(&self, name: &'static str) -> Result<&aya::maps::MapData, LoadError> {
+        self.maps.get(name).ok_or(LoadError::Absent(name))
+    }
+
     /// The counters, to be read by the drain and nobody else.
     pub(crate) fn take_counters(&mut self) -> Result<Counters, LoadError> {
         Ok(Counters::take(&mut self.maps)?)

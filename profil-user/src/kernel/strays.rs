@@ -3,6 +3,10 @@
 //! An entry must not be removed while a tick may still add to it: the tick would be lost. So the
 //! drain turns to the other half, waits until every tick that was under way is done, and takes what
 //! no one can change any more.
+//!
+//! Halves are numbered on and on (and around, after 65,536 of them): whoever keeps the number of the last one
+//! that it has safely written down can tell, after a crash, what is still to be read from what is only
+//! still to be removed.
 
 use std::{io, os::fd::AsFd as _};
 
@@ -31,14 +35,19 @@ pub(super) struct StrayTable {
 pub(crate) type Strays = Vec<(StrayKey, StrayTicks)>;
 
 impl StrayTable {
-    /// A table that nobody has written to.
+    /// A table that nobody has written to yet, or whose last reader has gone.
     pub(super) fn new(table: MapData, written: Array<MapData, u32>) -> Result<Self, CountersError> {
         let info = table.info()?;
+        let sizes = (info.key_size(), info.value_size());
+        if sizes != (size_of::<StrayKey>() as u32, size_of::<StrayTicks>() as u32) {
+            return Err(CountersError::OtherLayout("strays"));
+        }
+        let half = written.get(&0, 0)? as u16;
         Ok(Self {
             capacity: info.max_entries(),
             table,
             written,
-            half: 0,
+            half,
             found: 0,
             fullest: 0,
         })
@@ -46,7 +55,7 @@ impl StrayTable {
 
     /// Writes go to the other half from now on, but for those of ticks that are under way.
     pub(super) fn turn(&mut self) -> Result<(), CountersError> {
-        let half = self.half ^ 1;
+        let half = self.half.wrapping_add(1);
         self.written.set(0, u32::from(half), 0)?;
         self.half = half;
         Ok(())
@@ -55,11 +64,23 @@ impl StrayTable {
     /// Takes what is in the half that is not written. No tick may be under way that began before
     /// [`StrayTable::turn`].
     pub(super) fn take(&mut self) -> Result<Strays, CountersError> {
+        let strays = self.settled()?;
+        self.remove(&strays)?;
+        Ok(strays)
+    }
+
+    /// What is in halves that are not written, and stays there until it is removed. As for
+    /// [`StrayTable::take`].
+    pub(super) fn settled(&mut self) -> Result<Strays, CountersError> {
         let mut strays = self.read()?;
         let half = self.half;
         strays.retain(|(key, _)| key.half != half);
-        self.remove(&strays)?;
         Ok(strays)
+    }
+
+    /// The number of the half that is written.
+    pub(super) const fn half(&self) -> u16 {
+        self.half
     }
 
     /// Takes everything. No tick may be under way, and none may come.
@@ -119,7 +140,8 @@ impl StrayTable {
         Ok(strays)
     }
 
-    fn remove(&self, strays: &Strays) -> Result<(), CountersError> {
+    /// Removes entries, all of which are there.
+    pub(super) fn remove(&self, strays: &Strays) -> Result<(), CountersError> {
         for some in strays.chunks(BATCH) {
             let keys: Vec<_> = some.iter().map(|&(key, _)| key).collect();
             let map = self.table.fd().as_fd();

@@ -4,8 +4,16 @@
 //! are added up for dashboards and kept by the minute for people; and what is asked for over HTTP is
 //! answered from there.
 
+mod book;
+mod engine;
 mod exchange;
+mod figures;
+mod metrics;
+mod naming;
+mod recorder;
 mod row;
+mod store;
 
 pub use exchange::{Query, Request, Response, Status};
 pub use row::{ObjectLabel, ProcessLabel, Row, Spot, Window};
+pub use store::StoreError;

@@ -12,7 +12,7 @@ use crate::{
 const NOBODY: [u32; 2] = [0, u32::MAX];
 
 /// Whether a process can have this number.
-pub(super) fn is_somebody(tgid: u32) -> bool {
+pub(crate) fn is_somebody(tgid: u32) -> bool {
     !NOBODY.contains(&tgid)
 }
 

@@ -33,8 +33,12 @@ use crate::{
 };
 use alarm::Alarm;
 use follow::Family;
-pub(crate) use looks::Looks;
+pub(crate) use looks::{Looks, is_somebody};
 use meter::Meter;
+#[cfg(feature = "serve")]
+pub(crate) use start::raise_descriptor_limit;
+#[cfg(feature = "serve")]
+pub(crate) use ticks::{Ticks, merge};
 use watched::Watched;
 
 /// How often exec is looked for.
@@ -143,7 +147,7 @@ fn every(period: Duration) -> Interval {
 }
 
 /// The time of `CLOCK_MONOTONIC`, in nanoseconds.
-fn now_ns() -> u64 {
+pub(crate) fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     let now = Duration::new(now.tv_sec.cast_unsigned(), now.tv_nsec as u32);
     now.as_nanos() as u64
@@ -362,7 +366,7 @@ impl Session {
 }
 
 /// Completes when the side-band has news; never, if there is none.
-async fn news(side_band: &mut Option<SideBand>) -> std::io::Result<()> {
+pub(crate) async fn news(side_band: &mut Option<SideBand>) -> std::io::Result<()> {
     match side_band {
         Some(side_band) => side_band.ready().await,
         None => std::future::pending().await,
@@ -370,7 +374,7 @@ async fn news(side_band: &mut Option<SideBand>) -> std::io::Result<()> {
 }
 
 /// Completes when every tick that was under way is done.
-async fn ticks_under_way_are_done() {
+pub(crate) async fn ticks_under_way_are_done() {
     // It waits in the kernel, and others have work to do meanwhile.
     let waited = tokio::task::spawn_blocking(wait_for_ticks_under_way).await;
     if !matches!(waited, Ok(Ok(()))) {

@@ -139,7 +139,7 @@ fn start_cpu_clock(
 }
 
 /// One event a thread (or four, of a jittered clock) needs as many descriptors, and every object stays open.
-pub(super) fn raise_descriptor_limit() {
+pub(crate) fn raise_descriptor_limit() {
     use rustix::process::{Resource, getrlimit, setrlimit};
 
     let mut limit = getrlimit(Resource::Nofile);

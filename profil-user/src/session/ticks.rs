@@ -9,10 +9,10 @@ pub(super) fn total<Key>(counts: &[(Key, u64)]) -> u64 {
 }
 
 /// Ticks of a task, in a mode, at an address of an object.
-pub(super) type Ticks = (TaskId, (ObjectId, u64), Mode, u64);
+pub(crate) type Ticks = (TaskId, (ObjectId, u64), Mode, u64);
 
 /// Sorts ticks by task, object and address, and adds up what has the same.
-pub(super) fn merge(ticks: impl Iterator<Item = Ticks>) -> Vec<(TaskId, Count)> {
+pub(crate) fn merge(ticks: impl Iterator<Item = Ticks>) -> Vec<(TaskId, Count)> {
     let mut counts: Vec<_> = ticks
         .map(|(task, (object, address), mode, ticks)| {
             let (user, system) = match mode {

@@ -29,6 +29,11 @@ impl<T> ByAddress<T> {
         self.get(key).is_some()
     }
 
+    #[cfg(feature = "serve")]
+    pub(crate) fn len(&self) -> usize {
+        self.0.iter().map(BTreeMap::len).sum()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.iter().all(BTreeMap::is_empty)
     }

@@ -214,6 +214,12 @@ impl Symbolizer {
         self.names.get(&(object, address)).unwrap_or(UNKNOWN)
     }
 
+    /// How many addresses were looked up.
+    #[cfg(feature = "serve")]
+    pub(crate) fn known(&self) -> usize {
+        self.names.len()
+    }
+
     /// Where in the source an address of a profile lies, if that was looked up and is known.
     pub fn source_of(&self, object: ObjectId, address: u64) -> Option<&Source> {
         self.sources.get(&(object, address))

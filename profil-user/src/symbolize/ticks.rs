@@ -47,6 +47,24 @@ impl<'a> Ticks<'a> {
         }
     }
 
+    /// Ticks of processes of this machine, just now.
+    #[cfg(feature = "serve")]
+    pub(crate) const fn of_everybody(
+        objects: &'a [Object],
+        files: &'a [Option<Arc<ObjectFile>>],
+        counts: &'a [Count],
+    ) -> Self {
+        Self {
+            objects,
+            counts,
+            by_task: &[],
+            tasks: &[],
+            files,
+            subject: Some(&Subject::Everything),
+            has_buffers: false,
+        }
+    }
+
     /// The same of these counts alone, which are sorted by object and address, each address once.
     #[must_use]
     pub const fn only(self, counts: &'a [Count]) -> Self {

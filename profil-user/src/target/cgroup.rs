@@ -15,6 +15,7 @@ use std::{
 use rustix::fs::fstatfs;
 
 use container::Prefix;
+pub(crate) use container::id_in as container_in;
 use mounts::Mount;
 
 /// A control group, held open: if it is removed and made anew, this is still the old one.

@@ -34,6 +34,8 @@ mod vdso;
 pub(crate) use cgroup::Cgroup;
 #[cfg(feature = "session")]
 pub use cgroup::CgroupError;
+#[cfg(feature = "serve")]
+pub(crate) use cgroup::container_in;
 pub(crate) use explicit::Explicit;
 pub use explicit::Outline;
 #[cfg(feature = "session")]

@@ -34,6 +34,13 @@ impl Prefix {
     }
 }
 
+/// The id of the container that a control group is of, or in which it is: the last of those in its path.
+pub(crate) fn id_in(cgroup: &str) -> Option<&str> {
+    let names = cgroup.rsplit('/').filter(|name| !name.contains("conmon"));
+    let mut words = names.flat_map(|name| name.split(|c: char| !c.is_ascii_alphanumeric()));
+    words.find(|word| is_id(word.as_bytes()))
+}
+
 /// Whether a word is an id, which has at least 128 bits; the uid of a pod, for one, has dashes in it.
 fn is_id(word: &[u8]) -> bool {
     const MIN_DIGITS: usize = 128 / 4;
@@ -47,7 +54,7 @@ fn is_id(word: &[u8]) -> bool {
 mod tests {
     use std::path::Path;
 
-    use super::Prefix;
+    use super::{Prefix, id_in};
 
     #[test]
     fn a_prefix_is_eight_digits_or_more() {
@@ -55,6 +62,17 @@ mod tests {
         assert_eq!(Prefix::parse(b"0123abcg"), None);
         assert_eq!(Prefix::parse(b"0123ABCD"), Prefix::parse(b"0123abcd"));
         assert!(Prefix::parse(&[b'a'; 64]).is_some());
+    }
+
+    #[test]
+    fn the_id_of_the_innermost_container_is_found() {
+        let (outer, inner) = ("a".repeat(64), "b".repeat(64));
+        let path = format!("/docker-{outer}.scope/x/cri-containerd-{inner}.scope/init.scope");
+        assert_eq!(id_in(&path), Some(&inner[..]));
+        assert_eq!(id_in(&format!("/crio-conmon-{outer}.scope")), None);
+        for none in ["", "/", "/system.slice/cafe.service"] {
+            assert_eq!(id_in(none), None);
+        }
     }
 
     #[test]

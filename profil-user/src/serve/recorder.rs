@@ -1,0 +1,128 @@
+//! The thread that gives ticks names, counts them, and keeps the counters safe.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use tokio::sync::{broadcast, mpsc};
+
+use super::{
+    book::Book,
+    engine::Turned,
+    figures::Figures,
+    naming::Naming,
+    row::Window,
+    store::{State, Store},
+};
+
+/// Windows that a slow reader may be behind.
+const BACKLOG: usize = 16;
+
+/// How soon a state is tried to be written once more before its ticks are removed from the kernel all the same:
+/// if the disk stays full, it is the restart that loses, and not the counters.
+const WRITE_RETRY: Duration = Duration::from_millis(200);
+
+/// The counters, for whoever asks.
+#[derive(Debug)]
+pub(crate) struct Counters {
+    pub(crate) book: Book,
+    pub(crate) figures: Figures,
+}
+
+/// Counters that are shared, and the news about them.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared {
+    counters: Arc<Mutex<Counters>>,
+    windows: broadcast::Sender<Arc<Window>>,
+}
+
+impl Shared {
+    pub(crate) fn new(book: Book, figures: Figures) -> Self {
+        Self {
+            counters: Arc::new(Mutex::new(Counters { book, figures })),
+            windows: broadcast::Sender::new(BACKLOG),
+        }
+    }
+
+    /// The counters, which nobody else changes meanwhile. A panic elsewhere leaves them as they are.
+    pub(crate) fn counters(&self) -> MutexGuard<'_, Counters> {
+        self.counters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Every window from now on.
+    pub(crate) fn windows(&self) -> broadcast::Receiver<Arc<Window>> {
+        self.windows.subscribe()
+    }
+}
+
+/// Where the state of which maps goes.
+pub(crate) struct Keeping {
+    pub(crate) store: Store,
+    pub(crate) instance: u64,
+}
+
+/// Starts it. It ends when nobody turns any more.
+pub(crate) fn spawn(
+    shared: Shared,
+    keeping: Option<Keeping>,
+    period_ns: u64,
+    mut turned: mpsc::Receiver<Turned>,
+) -> std::io::Result<thread::JoinHandle<()>> {
+    thread::Builder::new()
+        .name("profil-names".to_owned())
+        .spawn(move || {
+            let mut naming = Naming::new();
+            let started = Instant::now();
+            while let Some(turn) = turned.blocking_recv() {
+                record(
+                    &shared,
+                    &mut naming,
+                    keeping.as_ref(),
+                    period_ns,
+                    started,
+                    turn,
+                );
+            }
+        })
+}
+
+fn record(
+    shared: &Shared,
+    naming: &mut Naming,
+    keeping: Option<&Keeping>,
+    period_ns: u64,
+    started: Instant,
+    turn: Turned,
+) {
+    let account = turn.increment.account;
+    let window = Arc::new(naming.name(&turn.increment, period_ns));
+    let now = started.elapsed();
+    let state = {
+        let mut counters = shared.counters();
+        counters.book.enter(&window, now);
+        counters.figures.turned(&account);
+        counters.figures.symbols = naming.known();
+        counters.figures.turns += 1;
+        counters.figures.turning += turn.began.elapsed();
+        counters.figures.last_turn = Some(Instant::now());
+        keeping.map(|keeping| {
+            let book = counters.book.to_state(now);
+            State::new(keeping.instance, account.half, book, &counters.figures)
+        })
+    };
+    if let (Some(keeping), Some(state)) = (keeping, &state)
+        && let Err(error) = keeping.store.write(state)
+    {
+        // Once more: then it was no passing thing.
+        thread::sleep(WRITE_RETRY);
+        if keeping.store.write(state).is_err() {
+            shared.counters().figures.unwritten += 1;
+            log::warn!("{error}; a restart now would lose what was counted since the last time");
+        }
+    }
+    let _ = turn.kept.send(());
+    // Nobody may be listening.
+    let _ = shared.windows.send(window);
+}
