@@ -225,3 +225,55 @@ fn objects_at_the_same_addresses() {
     let code = go_tool_pprof(&["-disasm=second"], &images.file("file.pb.gz"));
     assert!(code.contains("13         13 (flat, cum)"), "{code}");
 }
+
+/// What the daemon sends and serves has names of its own, and needs no object.
+#[cfg(feature = "serve")]
+#[test]
+fn rows_of_all_processes() {
+    use std::{sync::Arc, time::UNIX_EPOCH};
+
+    use profil_user::serve::{ObjectLabel, ProcessLabel, Row, Spot};
+
+    require_programs!("go");
+    let row = |process: &str, object: &str, function: &str, ticks: [u64; 2]| Row {
+        process: Arc::new(ProcessLabel {
+            tgid: 1,
+            name: process.into(),
+            cgroup: "/system.slice".into(),
+            container: None,
+        }),
+        spot: Arc::new(Spot {
+            object: Arc::new(ObjectLabel {
+                name: object.into(),
+                path: format!("/nowhere/{object}").into(),
+                build_id: None,
+            }),
+            function: function.into(),
+            start: Some(0x1000),
+        }),
+        address: 0x1000,
+        user: ticks[0],
+        system: ticks[1],
+    };
+    let rows = [
+        row("one", "one", "first", [30, 1]),
+        row("two", "libtwo.so", "second", [12, 0]),
+    ];
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("rows.pb.gz");
+    let bytes = pprof::write_rows(&rows, 10_000_000, UNIX_EPOCH, Duration::from_secs(60));
+    fs::write(&file, bytes).unwrap();
+    let top = go_tool_pprof(&["-top"], &file);
+    assert_eq!(
+        (flat(&top, " first"), flat(&top, " second")),
+        (vec![31], vec![12])
+    );
+    assert!(top.contains("Duration: 60s, Total samples = 43"), "{top}");
+    let system = go_tool_pprof(&["-top", "-tagfocus=mode=system"], &file);
+    assert_eq!(flat(&system, " first"), [1], "{system}");
+    let two = go_tool_pprof(&["-top", "-tagfocus=comm=two"], &file);
+    assert_eq!(
+        (flat(&two, " first"), flat(&two, " second")),
+        (vec![], vec![12])
+    );
+}

@@ -31,6 +31,8 @@ mod functions;
 mod layout;
 mod other;
 mod parts;
+#[cfg(feature = "serve")]
+mod plain;
 mod read;
 mod saved;
 mod schema;
@@ -42,6 +44,8 @@ mod write;
 pub use error::PprofError;
 pub(crate) use layout::Piece;
 pub use other::Other;
+#[cfg(feature = "serve")]
+pub use plain::write_rows;
 pub(crate) use read::MOST_TICKS;
 pub use read::{MOST_BYTES, PprofFile, is_packed, read};
 pub use saved::{Record, Saved};
@@ -62,6 +66,10 @@ mod word {
     pub(super) const TID: &str = "tid";
     pub(super) const TASK: &str = "task";
     pub(super) const COMM: &str = "comm";
+    #[cfg(feature = "serve")]
+    pub(super) const CGROUP: &str = "cgroup";
+    #[cfg(feature = "serve")]
+    pub(super) const CONTAINER: &str = "container";
     pub(super) const UNNAMED: &str = "unnamed";
     /// What mappings are called that have no file, as perf(1) and pprof do.
     pub(super) const KERNEL: &str = "[kernel.kallsyms]";

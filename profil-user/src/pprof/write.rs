@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// Half the time of the usual level, for a tenth more bytes.
-const LEVEL: Compression = Compression::new(3);
+pub(super) const LEVEL: Compression = Compression::new(3);
 
 /// How a file is packed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -380,6 +380,6 @@ fn filename(object: &Object) -> String {
     }
 }
 
-fn signed(number: u64) -> i64 {
+pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
