@@ -7,6 +7,8 @@ mod buffer;
 mod build_id;
 mod chance;
 mod object;
+#[cfg(feature = "serve")]
+mod since;
 mod subject;
 mod task;
 

@@ -5,6 +5,7 @@
 //! answered from there.
 
 mod book;
+mod demand;
 mod engine;
 mod exchange;
 mod figures;

@@ -120,6 +120,19 @@ pub struct Taken {
     pub(crate) files: Vec<Option<Arc<ObjectFile>>>,
 }
 
+impl Taken {
+    /// What was taken since `earlier`, of the same session.
+    #[cfg(feature = "serve")]
+    #[must_use]
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
+        Self {
+            profile: self.profile.since(&earlier.profile),
+            paused: self.paused,
+            files: self.files.clone(),
+        }
+    }
+}
+
 /// Pauses and resumes a session without detaching, like `moncontrol(3)`. Time while it is paused is
 /// not due.
 #[derive(Clone, Debug)]
