@@ -5,6 +5,7 @@
 //! answered from there.
 
 mod book;
+pub mod config;
 mod demand;
 mod engine;
 mod exchange;
