@@ -34,7 +34,7 @@ pub(crate) use pid_namespace::PidNamespace;
 #[cfg(feature = "serve")]
 pub use pins::PinError;
 #[cfg(feature = "serve")]
-pub(crate) use pins::{Meta, Pins, remove as remove_pins};
+pub(crate) use pins::{Pins, remove as remove_pins};
 pub use probe::{Missing, missing_capabilities};
 pub(crate) use probe::{
     effective_capabilities, last_capability, max_sample_rate, missing_from, paranoid,

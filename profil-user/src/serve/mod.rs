@@ -6,16 +6,21 @@
 
 mod book;
 pub mod config;
+mod daemon;
 mod demand;
 mod engine;
 mod exchange;
 mod figures;
 mod metrics;
 mod naming;
+mod privileges;
 mod recorder;
 mod row;
+mod site;
 mod store;
 
+pub use daemon::{Daemon, ServeError, unpin};
 pub use exchange::{Query, Request, Response, Status};
 pub use row::{ObjectLabel, ProcessLabel, Row, Spot, Window};
+pub use site::Answers;
 pub use store::StoreError;

@@ -12,7 +12,7 @@ use profil_common::StrayKey;
 
 use crate::{
     error::RunError,
-    kernel::{Clock, Counters, Event, KernelHalf, Pins, SideBand, Strays},
+    kernel::{Clock, Counters, Event, Pins, SideBand, Strays},
     options::Split,
     session::{Looks, Ticks, is_somebody, merge, news, now_ns, ticks_under_way_are_done},
     target::{self, Known, Ledger, Objects, Selection},
@@ -60,8 +60,8 @@ pub(crate) struct Watch {
 
 /// What ticks.
 enum Ticking {
-    /// Ours, and off when we end. The kernel half is held with it.
-    Held(Clock, KernelHalf),
+    /// Ours, and off when we end. The events hold the program, and that its maps.
+    Held(Clock),
     /// What outlives us.
     Pinned(Pins),
 }
@@ -82,11 +82,6 @@ impl Watch {
         (self.adopted, self.instance)
     }
 
-    /// Why starts and mappings of processes are not written down by the kernel, if they are not.
-    pub(crate) const fn has_side_band(&self) -> bool {
-        self.side_band.is_some()
-    }
-
     /// Removes, unread, what whoever was here before had written down and not yet removed.
     pub(crate) fn discard(&mut self, half: u16) -> Result<(), RunError> {
         let (mut strays, written) = self.counters.settled_strays()?;
@@ -105,7 +100,7 @@ impl Watch {
     /// CPUs come and go.
     pub(crate) fn follow_cpus(&mut self) -> Result<(), RunError> {
         match &mut self.ticking {
-            Ticking::Held(clock, _) => clock.follow_cpus()?,
+            Ticking::Held(clock) => clock.follow_cpus()?,
             Ticking::Pinned(pins) => pins.follow_cpus()?,
         }
         if let Some(side_band) = &mut self.side_band
@@ -133,7 +128,7 @@ impl Watch {
 
     /// Switches the clock off, unless it is to outlive us, and returns the last increment.
     pub(crate) async fn end(&mut self) -> Result<Increment, RunError> {
-        if let Ticking::Held(clock, _) = &mut self.ticking {
+        if let Ticking::Held(clock) = &mut self.ticking {
             clock.disable()?;
         }
         self.turn().await

@@ -147,7 +147,7 @@ fn attach(options: &WatchOptions) -> Result<Attached, StartError> {
     };
     Ok(Attached {
         counters: kernel.take_counters()?,
-        ticking: Ticking::Held(ticking, kernel),
+        ticking: Ticking::Held(ticking),
         period_ns: meta.period_ns(),
         kernel_bytes,
         adopted: false,

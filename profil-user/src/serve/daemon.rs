@@ -1,0 +1,183 @@
+//! The daemon as a whole: what is started in which order, and how it ends.
+
+use std::{io, path::Path, sync::Arc, thread::JoinHandle, time::Duration};
+
+use profil_common::Wanted;
+use tokio::sync::mpsc;
+
+use super::{
+    book::{Book, Room},
+    config::{Config, Mode},
+    demand::Demand,
+    engine::{self, EngineControl},
+    figures::Figures,
+    privileges,
+    recorder::{self, Keeping, Shared},
+    site::Answers,
+    store::{Store, StoreError},
+};
+use crate::{
+    error::{RunError, StartError},
+    kernel::{PinError, remove_pins},
+    options::{Rate, RateError},
+    watch::{Watch, WatchOptions},
+};
+
+/// Why the daemon cannot begin, or had to end.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The rate.
+    #[error("not a rate for this machine")]
+    Rate(#[from] RateError),
+    /// The clock.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// What was left, or is to be left.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// What outlives the daemon.
+    #[error(transparent)]
+    Pins(#[from] PinError),
+    /// The clock, later.
+    #[error("cannot go on counting")]
+    Run(#[from] RunError),
+    /// Threads or capabilities.
+    #[error("cannot start the daemon's own threads")]
+    Threads(#[source] io::Error),
+    /// A part of it has panicked.
+    #[error("a thread of the daemon has ended; this is a fault of profil-bpf, please report it")]
+    Ended,
+}
+
+/// A running daemon, without what is in front of it.
+pub struct Daemon {
+    engine: Option<JoinHandle<Result<(), RunError>>>,
+    names: Option<JoinHandle<()>>,
+    control: EngineControl,
+    shared: Shared,
+    answers: Arc<Answers>,
+    adopted: bool,
+}
+
+impl Daemon {
+    /// Switches the clock on, or takes over one that was left, and begins to count.
+    ///
+    /// The thread that calls it keeps no capabilities that the daemon does not need.
+    ///
+    /// # Errors
+    ///
+    /// If privileges are missing, the kernel refuses, or what was left cannot be gone on with.
+    pub fn start(config: &Config) -> Result<Self, ServeError> {
+        let rate: Rate = config.stathz.to_string().parse()?;
+        let store = match &config.pin.dir {
+            Some(_) => Some(Store::open(&config.pin.state)?),
+            None => None,
+        };
+        let state = store.as_ref().map(Store::read).transpose()?.flatten();
+        let mut watch = Watch::start(&WatchOptions {
+            rate,
+            wanted: match config.mode {
+                Mode::Split => Wanted::Split,
+                Mode::Prof => Wanted::Both,
+            },
+            strays: config.strays,
+            pins: config.pin.dir.clone(),
+        })?;
+        let (adopted, instance) = watch.instance();
+        let period_ns = watch.period_ns();
+        let room = Room::of(config.metrics.series as usize);
+        let mut book = Book::new(room, config.metrics.cold);
+        let mut figures = Figures::new(period_ns, watch.kernel_bytes());
+        // From here on, CPU time is due.
+        figures.busy_ns = crate::target::busy_ns();
+        if let Some(state) = state {
+            state.restore(&mut figures, instance);
+            if adopted && state.instance == instance {
+                watch.discard(state.half as u16)?;
+            }
+            if let Some(kept) = state.book {
+                book.go_on_with(kept, Duration::ZERO);
+            }
+        }
+        if let Err(error) = privileges::keep_needed() {
+            log::warn!("cannot give up capabilities that are not needed: {error}");
+        }
+        let shared = Shared::new(book, figures);
+        let control = EngineControl::new();
+        let demand = Demand::start().map_err(ServeError::Threads)?;
+        let keeping = store.map(|store| Keeping { store, instance });
+        const IN_HAND: usize = 1;
+        let (turned, turns) = mpsc::channel(IN_HAND);
+        let names = recorder::spawn(shared.clone(), keeping, period_ns, turns)
+            .map_err(ServeError::Threads)?;
+        let engine = engine::spawn(watch, config.drain, control.clone(), turned)
+            .map_err(ServeError::Threads)?;
+        let answers = Answers::new(config, shared.clone(), control.clone(), demand);
+        Ok(Self {
+            engine: Some(engine),
+            names: Some(names),
+            control,
+            shared,
+            answers: Arc::new(answers),
+            adopted,
+        })
+    }
+
+    /// Whether the counters of an earlier daemon go on.
+    pub const fn has_adopted(&self) -> bool {
+        self.adopted
+    }
+
+    /// What can be asked, for whoever is asked.
+    pub fn answers(&self) -> Arc<Answers> {
+        Arc::clone(&self.answers)
+    }
+
+    /// Takes over what of a new configuration can change while it runs.
+    pub fn reload(&self, config: &Config) {
+        self.shared.counters().book.set_cold(config.metrics.cold);
+        self.answers.reload(config);
+    }
+
+    /// Completes when the daemon cannot go on.
+    pub async fn ended(&self) {
+        const LOOK: Duration = Duration::from_millis(500);
+        let is_over = |thread: Option<bool>| thread.unwrap_or(true);
+        while !is_over(self.engine.as_ref().map(JoinHandle::is_finished))
+            && !is_over(self.names.as_ref().map(JoinHandle::is_finished))
+        {
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Reads the counters for the last time, keeps them, and ends. What is pinned ticks on.
+    ///
+    /// # Errors
+    ///
+    /// If it could not go on before that.
+    pub fn stop(mut self) -> Result<(), ServeError> {
+        self.control.stop();
+        let engine = self.engine.take().map(JoinHandle::join);
+        let names = self.names.take().map(JoinHandle::join);
+        match (engine, names) {
+            (Some(Ok(done)), Some(Ok(()))) => Ok(done?),
+            _ => Err(ServeError::Ended),
+        }
+    }
+}
+
+/// Switches off what an earlier daemon left, and removes it and its state. Whether there was anything.
+///
+/// # Errors
+///
+/// If a daemon runs there, or something cannot be removed.
+pub fn unpin(dir: &Path, state: &Path) -> Result<bool, ServeError> {
+    let store = if state.exists() {
+        Some(Store::open(state)?)
+    } else {
+        None
+    };
+    let pinned = remove_pins(dir)?;
+    let kept = store.as_ref().map(Store::clear).transpose()?;
+    Ok(pinned || kept.unwrap_or(false))
+}
