@@ -11,6 +11,7 @@ mod demand;
 mod engine;
 mod exchange;
 mod figures;
+pub mod http;
 mod metrics;
 mod naming;
 mod privileges;
