@@ -27,6 +27,7 @@ mod outputs;
 mod privileges;
 mod regions;
 mod saved;
+mod serve;
 mod symbols;
 mod system_time;
 mod targets;

@@ -13,8 +13,10 @@
 //! `$PROFIL_EMULATED` says that this machine is emulated: see [`machine::is_emulated`].
 
 pub mod annotated;
+pub mod daemon;
 pub mod gmon;
 pub mod gprof;
+pub mod http;
 pub mod kernel;
 pub mod machine;
 pub mod places;
@@ -31,6 +33,7 @@ pub mod terminal;
 pub mod workload;
 
 pub use annotated::Annotated;
+pub use daemon::{Daemon, Metrics};
 pub use machine::Machine;
 pub use process::{Finished, Process};
 pub use profiler::Profiler;

@@ -90,6 +90,8 @@ pub enum Workload {
     Narrow,
     /// `itimer`: profiles itself with ITIMER_PROF, for as long as asked for.
     Itimer,
+    /// `restless`: makes names, or objects, without end. Does not wait for `go`.
+    Restless,
     /// `many`: as many mappings of text as asked for, then like `busy`.
     Many,
     /// `odd`: like `busy`, at an odd address. Only where instructions can be there.
@@ -195,6 +197,7 @@ impl Workload {
         Self::Narrow,
         Self::Itimer,
         Self::Many,
+        Self::Restless,
         Self::Odd,
         Self::Replace,
     ];
@@ -210,6 +213,7 @@ impl Workload {
                 | Self::Itimer
                 | Self::Narrow
                 | Self::Many
+                | Self::Restless
                 | Self::Odd
                 | Self::Replace
         )

@@ -41,7 +41,7 @@ pub fn missing_capabilities() -> Vec<Missing> {
 
 /// Our own effective capabilities, a bit each (capabilities(7)). `None` if the kernel would not say.
 pub(crate) fn effective_capabilities() -> Option<u64> {
-    effective(&fs::read_to_string("/proc/self/status").ok()?)
+    effective(&fs::read_to_string("/proc/thread-self/status").ok()?)
 }
 
 /// The highest capability that this kernel knows. `None` if it would not say.

@@ -25,7 +25,7 @@ use crate::{
 
 /// Why the daemon cannot begin, or had to end.
 #[derive(Debug, thiserror::Error)]
-pub enum ServeError {
+pub enum DaemonError {
     /// The rate.
     #[error("not a rate for this machine")]
     Rate(#[from] RateError),
@@ -67,7 +67,7 @@ impl Daemon {
     /// # Errors
     ///
     /// If privileges are missing, the kernel refuses, or what was left cannot be gone on with.
-    pub fn start(config: &Config) -> Result<Self, ServeError> {
+    pub fn start(config: &Config) -> Result<Self, DaemonError> {
         let rate: Rate = config.stathz.to_string().parse()?;
         let store = match &config.pin.dir {
             Some(_) => Some(Store::open(&config.pin.state)?),
@@ -104,14 +104,14 @@ impl Daemon {
         }
         let shared = Shared::new(book, figures);
         let control = EngineControl::new();
-        let demand = Demand::start().map_err(ServeError::Threads)?;
+        let demand = Demand::start().map_err(DaemonError::Threads)?;
         let keeping = store.map(|store| Keeping { store, instance });
         const IN_HAND: usize = 1;
         let (turned, turns) = mpsc::channel(IN_HAND);
         let names = recorder::spawn(shared.clone(), keeping, period_ns, turns)
-            .map_err(ServeError::Threads)?;
+            .map_err(DaemonError::Threads)?;
         let engine = engine::spawn(watch, config.drain, control.clone(), turned)
-            .map_err(ServeError::Threads)?;
+            .map_err(DaemonError::Threads)?;
         let answers = Answers::new(config, shared.clone(), control.clone(), demand);
         Ok(Self {
             engine: Some(engine),
@@ -123,9 +123,29 @@ impl Daemon {
         })
     }
 
-    /// Whether the counters of an earlier daemon go on.
-    pub const fn has_adopted(&self) -> bool {
-        self.adopted
+    /// What it does, in a line or two.
+    pub fn greeting(&self) -> Vec<String> {
+        let figures = &self.shared.counters().figures;
+        let hertz = 1e9 / figures.period_ns as f64;
+        let mib = figures.kernel_bytes as f64 / f64::from(1 << 20);
+        let begun = if self.adopted {
+            "going on with what an earlier daemon counted"
+        } else {
+            "counting"
+        };
+        vec![format!(
+            "{begun}: all processes, {hertz:.0} Hz on each CPU at random intervals, kernel memory {mib:.1} MiB"
+        )]
+    }
+
+    /// Gives up all capabilities of the thread that calls it, and of those that it starts from now on: those that
+    /// count have their own.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel refuses.
+    pub fn give_up_capabilities() -> io::Result<()> {
+        privileges::keep_none()
     }
 
     /// What can be asked, for whoever is asked.
@@ -155,13 +175,13 @@ impl Daemon {
     /// # Errors
     ///
     /// If it could not go on before that.
-    pub fn stop(mut self) -> Result<(), ServeError> {
+    pub fn stop(mut self) -> Result<(), DaemonError> {
         self.control.stop();
         let engine = self.engine.take().map(JoinHandle::join);
         let names = self.names.take().map(JoinHandle::join);
         match (engine, names) {
             (Some(Ok(done)), Some(Ok(()))) => Ok(done?),
-            _ => Err(ServeError::Ended),
+            _ => Err(DaemonError::Ended),
         }
     }
 }
@@ -171,7 +191,7 @@ impl Daemon {
 /// # Errors
 ///
 /// If a daemon runs there, or something cannot be removed.
-pub fn unpin(dir: &Path, state: &Path) -> Result<bool, ServeError> {
+pub fn unpin(dir: &Path, state: &Path) -> Result<bool, DaemonError> {
     let store = if state.exists() {
         Some(Store::open(state)?)
     } else {

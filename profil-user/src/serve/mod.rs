@@ -20,7 +20,7 @@ mod row;
 mod site;
 mod store;
 
-pub use daemon::{Daemon, ServeError, unpin};
+pub use daemon::{Daemon, DaemonError, unpin};
 pub use exchange::{Query, Request, Response, Status};
 pub use row::{ObjectLabel, ProcessLabel, Row, Spot, Window};
 pub use site::Answers;

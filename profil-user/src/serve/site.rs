@@ -13,6 +13,7 @@ use super::{
     demand::{Demand, Refusal, Wish},
     engine::EngineControl,
     exchange::{Request, Response, Status},
+    http::{Answer, Site},
     metrics::{self, Family},
     recorder::Shared,
     row::Row,
@@ -75,6 +76,12 @@ impl Drop for Place<'_> {
     }
 }
 
+impl Site for Answers {
+    fn answer(self: Arc<Self>, request: Request) -> Answer {
+        Box::pin(async move { self.reply(&request).await })
+    }
+}
+
 impl Answers {
     pub(super) fn new(
         config: &Config,
@@ -105,7 +112,7 @@ impl Answers {
     }
 
     /// Answers one request.
-    pub async fn answer(&self, request: &Request) -> Response {
+    async fn reply(&self, request: &Request) -> Response {
         match &request.path[..] {
             "/metrics" => self.metrics(),
             "/healthz" => self.health(),

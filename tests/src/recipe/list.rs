@@ -271,6 +271,11 @@ impl Workload {
                 sources: &["many.c"],
                 ..PLAIN
             },
+            Self::Restless => Recipe {
+                name: "restless",
+                sources: &["restless.c"],
+                ..PLAIN
+            },
             Self::Odd => Recipe {
                 name: "odd",
                 sources: &["odd.S"],

@@ -17,6 +17,7 @@ pub(super) const SOURCES: &[(&str, &str)] = &[
     ("loop.h", include_str!("../../workloads/loop.h")),
     ("mangled.c", include_str!("../../workloads/mangled.c")),
     ("many.c", include_str!("../../workloads/many.c")),
+    ("restless.c", include_str!("../../workloads/restless.c")),
     ("narrow.c", include_str!("../../workloads/narrow.c")),
     ("odd.S", include_str!("../../workloads/odd.S")),
     ("one.c", include_str!("../../workloads/one.c")),

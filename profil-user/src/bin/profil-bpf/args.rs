@@ -4,6 +4,7 @@ mod annotate;
 mod names;
 mod outputs;
 mod regions;
+mod serve;
 mod top;
 mod verbs;
 mod view;
@@ -17,7 +18,7 @@ use profil_user::{
     export::{Destination, Format},
 };
 
-use crate::{annotate as annotating, diff, merge, report, top as live};
+use crate::{annotate as annotating, diff, merge, report, serve as serving, top as live};
 use names::NameFlags;
 pub(crate) use names::Names;
 pub(crate) use outputs::OF_ONE_PROGRAM;
@@ -162,6 +163,7 @@ Examples:
   profil-bpf report gmon.out --exe BINARY        a flat profile from such a file
   sudo profil-bpf --pid 4242 --offset main --scale 1/2 --dialect glibc -o main.buf
                                                  profil(buf, bufsiz, main, 0x8000) of another process
+  sudo profil-bpf serve                          always on: /metrics, /debug/pprof/profile, a page
   sudo profil-bpf doctor                         what this machine can do, and a trial
   sudo profil-bpf manual /usr/local/share        manual pages, and completions for shells
 
@@ -185,6 +187,8 @@ pub(crate) enum Job {
     Annotate(Box<annotating::Plan>),
     /// Show one as it is taken.
     Top(Box<live::Plan>),
+    /// Always count, and answer over HTTP.
+    Serve(Box<serving::Plan>),
     /// Tell the rates of its clocks.
     Clock {
         /// For a program.
@@ -234,6 +238,7 @@ impl Args {
                 .plan()
                 .map(|plan| Job::Top(Box::new(plan)))
                 .map_err(|message| usage_of("top", ErrorKind::ArgumentConflict, &message)),
+            Some(Verb::Serve(flags)) => Ok(Job::Serve(Box::new(flags.plan()))),
             None => Ok(Job::Profile(Box::new(self.plan()?))),
         }
     }

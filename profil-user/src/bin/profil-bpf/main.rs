@@ -13,6 +13,7 @@ mod outline;
 mod progress;
 mod report;
 mod run;
+mod serve;
 mod signals;
 mod talk;
 mod top;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Job::Diff(plan) => diff::run(&plan).map(|()| true),
         Job::Merge(plan) => merge::run(plan).map(|()| true),
         Job::Top(plan) => top::run(&plan),
+        Job::Serve(plan) => serve::run(&plan).map(|()| true),
         Job::Clock { as_json } => clock::run(as_json).map(|()| true),
         Job::Doctor { as_json } => doctor::run(as_json),
         Job::Manual(dir) => manual::run(&dir).map(|()| true),

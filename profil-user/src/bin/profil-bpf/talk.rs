@@ -95,8 +95,31 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .any(|io| io.kind() == ErrorKind::BrokenPipe)
 }
 
-/// Sends what the kernel half logs to standard error.
+/// Sends what the kernel half logs to standard error; or what a daemon has to say.
 struct KernelLog;
+
+struct DaemonLog;
+
+impl log::Log for DaemonLog {
+    fn enabled(&self, _metadata: &log::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        if record.target().starts_with("profil_user") {
+            say(&format!("profil-bpf: {}", record.args()));
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+/// Lets the parts of the daemon speak, of which nobody else waits for an answer.
+pub(crate) fn listen_to_daemon() {
+    if log::set_logger(&DaemonLog).is_ok() {
+        log::set_max_level(log::LevelFilter::Warn);
+    }
+}
 
 impl log::Log for KernelLog {
     fn enabled(&self, _metadata: &log::Metadata<'_>) -> bool {

@@ -6,8 +6,8 @@ use clap::{Args, Subcommand, ValueEnum, error::ErrorKind};
 use profil_user::{compare::Measure, export::Format, symbolize::Grouping};
 
 use super::{
-    annotate::AnnotateFlags, names::NameFlags, outputs::destinations, top::TopFlags,
-    view::ViewFlags,
+    annotate::AnnotateFlags, names::NameFlags, outputs::destinations, serve::ServeFlags,
+    top::TopFlags, view::ViewFlags,
 };
 use crate::{diff, report};
 
@@ -41,6 +41,9 @@ pub(super) enum Verb {
     /// Show functions, objects or processes by the CPU time that they use, live: of everybody, unless
     /// somebody is named
     Top(Box<TopFlags>),
+    /// Count all processes at a low rate, always, and answer over HTTP: metrics for Prometheus, profiles for
+    /// whoever collects them, pages for people. SIGHUP reads the configuration again
+    Serve(Box<ServeFlags>),
     /// Print the rates of the clocks, after hz(9): the kernel's, and ours
     Clock {
         /// As a JSON object
