@@ -116,8 +116,8 @@ impl Connection {
     }
 }
 
-/// Tells somebody that there are too many already. What they have sent is read for a moment: to close
-/// before would make the system throw away the answer.
+/// Tells somebody that there are too many already. What they have sent is read for a moment: a connection
+/// that is closed before is reset, and then not every system shows the answer.
 pub(super) async fn turn_away(mut stream: TcpStream, is_encrypted: bool) {
     const ANSWER: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
         Content-Type: text/plain; charset=utf-8\r\n\

@@ -40,26 +40,6 @@ impl<S> Patient<S> {
         ready!(waiting.as_mut().poll(context));
         Poll::Ready(Err(ErrorKind::TimedOut.into()))
     }
-
-    fn unless_waiting<T>(
-        &mut self,
-        context: &mut Context<'_>,
-        poll: Poll<io::Result<T>>,
-    ) -> Poll<io::Result<T>> {
-        match poll {
-            Poll::Pending => self.wait(context),
-            // Some was taken; the time is over all the same.
-            Poll::Ready(Ok(_)) if self.is_over(context) => {
-                Poll::Ready(Err(ErrorKind::TimedOut.into()))
-            }
-            ready => ready,
-        }
-    }
-
-    fn is_over(&mut self, context: &mut Context<'_>) -> bool {
-        let waiting = self.waiting.as_mut();
-        waiting.is_some_and(|waiting| waiting.as_mut().poll(context).is_ready())
-    }
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
@@ -78,8 +58,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let poll = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.unless_waiting(context, poll)
+        match Pin::new(&mut self.stream).poll_write(context, bytes) {
+            Poll::Pending => self.wait(context),
+            // Some was taken: whoever waits for all of it waits on.
+            ready => ready,
+        }
     }
 
     fn poll_write_vectored(
@@ -87,8 +70,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let poll = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.unless_waiting(context, poll)
+        match Pin::new(&mut self.stream).poll_write_vectored(context, slices) {
+            Poll::Pending => self.wait(context),
+            // Some was taken: whoever waits for all of it waits on.
+            ready => ready,
+        }
     }
 
     fn is_write_vectored(&self) -> bool {

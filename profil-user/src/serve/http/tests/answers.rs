@@ -7,7 +7,7 @@ use std::{
 
 use flate2::read::GzDecoder;
 
-use super::{Got, Served, head, rest};
+use super::{Got, Patience, Served, head, rest};
 use crate::serve::{
     config::{Access, Limits},
     http::Counts,
@@ -193,6 +193,18 @@ fn an_answer_that_nobody_waits_for_is_given_up() {
     served.wait_for(1);
     drop(stream);
     served.wait_for(0);
+}
+
+#[test]
+fn when_it_stops_idle_connections_do_not_hold_it_up() {
+    let mut served = Served::default();
+    let mut idle = served.connect();
+    idle.write_all(head("GET", "/text?bytes=1", &[]).as_bytes())
+        .unwrap();
+    assert!(idle.read(&mut [0; 4096]).unwrap() > 0);
+    let begun = Instant::now();
+    served.stop();
+    assert!(begun.elapsed() < Patience::default().stop / 2);
 }
 
 #[test]

@@ -127,16 +127,28 @@ proptest! {
     }
 }
 
+/// Where the end of what is sent is not the end of the connection, every request has its answer.
 #[test]
-fn what_is_arbitrary_is_sometimes_right() {
-    let right = b"POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nab";
-    assert_eq!(send(right), [200]);
-    assert_eq!(
-        send(b"HEAD /text?bytes=9 HTTP/1.1\r\nHost: localhost\r\n\r\n"),
-        [200]
-    );
-    assert_eq!(send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), Vec::<u16>::new());
-    // Two lengths, or a length and chunks, are how one request is smuggled into another.
-    let two = b"POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc";
-    assert_eq!(send(two), [400]);
+fn requests_of_two_minds_are_refused() {
+    let served = SERVED.lock().unwrap_or_else(PoisonError::into_inner);
+    let post = "POST /echo HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
+    for (rest, wanted) in [
+        ("Content-Length: 2\r\n\r\nab", vec![200]),
+        // Two lengths are how one request is smuggled into another.
+        (
+            "Content-Length: 2\r\nContent-Length: 3\r\n\r\nabc",
+            vec![400],
+        ),
+        ("Content-Length: +2\r\n\r\nab", vec![400]),
+        ("Transfer-Encoding: xyz\r\n\r\nab", vec![400]),
+        ("X : y\r\n\r\n", vec![400]),
+    ] {
+        let sent = post.to_owned() + rest;
+        assert_eq!(
+            codes(&served.exchange(&sent), sent.as_bytes()),
+            wanted,
+            "{rest:?}"
+        );
+    }
+    assert_eq!(served.exchange("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), "");
 }
