@@ -23,6 +23,7 @@ mod mutate;
 mod pprof;
 mod process;
 mod region;
+mod serve;
 
 use std::{env, fs, process::ExitCode, time::Duration};
 
@@ -50,6 +51,8 @@ const TARGETS: &[Target] = &[
     process::MAPPINGS,
     process::PERF_MAP,
     process::RECORDS,
+    serve::REQUEST,
+    serve::CONFIGURATION,
 ];
 
 const USAGE: &str = "usage: profil-fuzz TARGET [SECONDS] [SEED], or profil-fuzz TARGET FILE";

@@ -1,6 +1,11 @@
 //! The readers of what processes and the kernel say, without a process or a kernel: for whoever
 //! feeds them damage.
 
+#[cfg(feature = "serve")]
+use std::path::Path;
+
+#[cfg(feature = "serve")]
+use crate::serve;
 use crate::{kernel, symbolize::PerfMap, target};
 
 /// Reads the text of a `/proc/PID/maps`: where executable mappings begin and end.
@@ -57,4 +62,35 @@ pub fn records(bytes: &[u8]) -> Records {
     }
     sum.rest = rest.len();
     sum
+}
+
+/// What a request's address and its `Authorization` header come to.
+#[cfg(feature = "serve")]
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Asked {
+    /// The path, decoded.
+    pub path: Option<String>,
+    /// Names and values of the query, decoded.
+    pub query: Option<Vec<(String, String)>>,
+    /// The token that is shown.
+    pub token: Option<Vec<u8>>,
+}
+
+/// Reads what stands before and behind the first question mark, and the whole as the value of an
+/// `Authorization` header.
+#[cfg(feature = "serve")]
+pub fn request(bytes: &[u8]) -> Asked {
+    let text = String::from_utf8_lossy(bytes);
+    let (path, query) = text.split_once('?').unwrap_or((&text, ""));
+    Asked {
+        path: serve::http::path(path).ok(),
+        query: serve::http::query(query).ok().map(|query| query.0),
+        token: serve::http::shown(bytes),
+    }
+}
+
+/// Reads the text of a configuration of the daemon: it, or what is wrong with it.
+#[cfg(feature = "serve")]
+pub fn configuration(text: &str) -> Result<serve::config::Config, serve::config::ConfigError> {
+    serve::config::Config::parse(text, Path::new("input"), &[])
 }

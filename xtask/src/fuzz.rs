@@ -14,8 +14,17 @@ const BUILD: [&str; 4] = ["build", "--locked", "--package", "profil-fuzz"];
 const PROFIL_FUZZ: &str = "profil-fuzz";
 
 /// Everything that is fuzzed.
-const TARGETS: [&str; 8] = [
-    "gmon", "pprof", "region", "formula", "elf", "mappings", "perf-map", "records",
+const TARGETS: [&str; 10] = [
+    "gmon",
+    "pprof",
+    "region",
+    "formula",
+    "elf",
+    "mappings",
+    "perf-map",
+    "records",
+    "request",
+    "configuration",
 ];
 
 /// Hunts for `seconds` in every target.
