@@ -15,6 +15,7 @@ pub mod http;
 mod metrics;
 mod naming;
 mod privileges;
+pub mod push;
 mod recorder;
 mod row;
 mod site;
