@@ -12,6 +12,9 @@ use crate::export::printable;
 /// Bytes of a name or a value at most.
 const MOST_BYTES: usize = 256;
 
+/// Labels at most: all of them are in the URL.
+const MOST_LABELS: usize = 32;
+
 /// What the query of a pprof push says already.
 const TAKEN: [&str; 4] = ["name", "from", "until", "sampleRate"];
 
@@ -39,6 +42,9 @@ pub(super) fn check(
                 name,
                 "the query says that already; choose another name",
             );
+        }
+        if place == MOST_LABELS {
+            return refuse("the label", name, "there are 32 before it; leave some out");
         }
         if labels[..place].iter().any(|(earlier, _)| earlier == name) {
             return refuse("the label", name, "it is there twice; leave one out");

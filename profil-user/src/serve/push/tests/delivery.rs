@@ -5,6 +5,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use proptest::prelude::*;
+
 use super::{
     bodies, config, numbered, pushed,
     receiver::{Answer, Receiver},
@@ -172,5 +174,13 @@ fn what_a_receiver_asks_for_is_read() {
     assert_eq!(seconds("99999999999999999999999"), Some(3600));
     for nothing in ["", "-1", "soon", "1.5", "Sun, 99 Nov 1994 08:49:37 GMT"] {
         assert_eq!(seconds(nothing), None, "{nothing}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn whatever_a_receiver_asks_for_is_no_trouble(value in "[A-Z][a-z]{2}, [0-9 :A-Za-z]{0,30}|.{0,30}") {
+        let wait = retry_after(&value, SystemTime::now());
+        prop_assert!(Backoff::new(MOST_ASKED, MOST_ASKED).wait(wait) <= MOST_ASKED);
     }
 }

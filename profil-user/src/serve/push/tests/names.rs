@@ -92,6 +92,13 @@ fn what_a_receiver_would_cut_is_refused() {
     labelled(Kind::Pprof, "a", "from", "here")
         .check()
         .unwrap_err();
+    let mut many = PushConfig::new("http://h", Kind::Pprof);
+    many.labels = (0..32)
+        .map(|number| (format!("l{number}"), "ö".repeat(128)))
+        .collect();
+    many.check().unwrap();
+    many.labels.push(("one_more".to_owned(), "a".to_owned()));
+    many.check().unwrap_err();
     let mut twice = labelled(Kind::Pprof, "a", "env", "prod");
     twice.labels.push(("env".to_owned(), "test".to_owned()));
     let said = twice.check().unwrap_err().to_string();
@@ -164,7 +171,7 @@ fn labels_arrive() {
     let receiver = Receiver::new([]);
     let mut config = config(&receiver.url(), None);
     config.labels = vec![("env".to_owned(), "a&b=c größe".to_owned())];
-    let (pusher, _) = start(config);
+    let (pusher, _) = start(config.clone());
     pusher.offer(pushed(1));
     let asked = receiver.wait_for(1);
     let expected = [
@@ -177,5 +184,17 @@ fn labels_arrive() {
     assert_eq!(
         asked[0].query(),
         expected.map(|(a, b)| (a.to_owned(), b.to_owned()))
+    );
+
+    // And the longest.
+    let value = "ö".repeat(128);
+    config.labels = (0..32)
+        .map(|number| (format!("l{number}"), value.clone()))
+        .collect();
+    let (pusher, _) = start(config);
+    pusher.offer(pushed(2));
+    assert_eq!(
+        receiver.wait_for(2)[1].query()[35],
+        ("l31".to_owned(), value)
     );
 }
