@@ -151,7 +151,7 @@ fn key_of(row: &Function, name: &str, shown: &str) -> String {
 /// If nothing changed, both are draws with one probability p, and the difference of the shares has the
 /// variance `p (1 - p) (1 / n1 + 1 / n2)`, with the share of both together in place of p (the test for
 /// two proportions: G. Casella and R. L. Berger, *Statistical Inference*, 2nd ed., 2002, section 10.3).
-fn shares(ticks: [u64; 2], totals: [f64; 2]) -> ([f64; 2], f64) {
+pub(crate) fn shares(ticks: [u64; 2], totals: [f64; 2]) -> ([f64; 2], f64) {
     let ticks = ticks.map(|ticks| ticks as f64);
     let totals = totals.map(|total| total.max(1.0));
     let p = ((ticks[0] + ticks[1]) / (totals[0] + totals[1])).min(1.0);

@@ -3,5 +3,7 @@
 mod diff;
 mod merge;
 
+#[cfg(feature = "serve")]
+pub(crate) use diff::shares;
 pub use diff::{BY_CHANCE, Change, Diff, Measure, diff};
 pub use merge::{MergeError, merge};

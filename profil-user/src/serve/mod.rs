@@ -11,6 +11,7 @@ mod demand;
 mod engine;
 mod exchange;
 mod figures;
+pub mod history;
 pub mod http;
 mod metrics;
 mod naming;
