@@ -13,6 +13,7 @@
 //! `$PROFIL_EMULATED` says that this machine is emulated: see [`machine::is_emulated`].
 
 pub mod annotated;
+pub mod browser;
 pub mod daemon;
 pub mod gmon;
 pub mod gprof;
@@ -33,6 +34,7 @@ pub mod terminal;
 pub mod workload;
 
 pub use annotated::Annotated;
+pub use browser::Browser;
 pub use daemon::{Daemon, Metrics};
 pub use machine::Machine;
 pub use process::{Finished, Process};

@@ -35,7 +35,7 @@ pub(super) struct Decoded {
 
 impl Architecture {
     /// That of an ELF file's `e_machine` (elf(5)), if we can read it.
-    pub(super) const fn of_machine(machine: u16) -> Option<Self> {
+    pub(crate) const fn of_machine(machine: u16) -> Option<Self> {
         match machine {
             EM_386 => Some(Self::X86),
             EM_X86_64 => Some(Self::X86_64),

@@ -45,6 +45,8 @@ pub use error::PprofError;
 pub(crate) use layout::Piece;
 pub use other::Other;
 #[cfg(feature = "serve")]
+pub(crate) use plain::PlainFile;
+#[cfg(feature = "serve")]
 pub use plain::write_rows;
 pub(crate) use read::MOST_TICKS;
 pub use read::{MOST_BYTES, PprofFile, is_packed, read};

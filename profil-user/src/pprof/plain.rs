@@ -57,7 +57,7 @@ pub fn write_rows<'a>(
 
 /// A file that is made of rows, one after the other.
 #[derive(Debug, Default)]
-struct PlainFile {
+pub(crate) struct PlainFile {
     strings: Strings,
     file: Profile,
     /// The places of the samples, which are added up.
@@ -84,7 +84,7 @@ enum Mode {
 
 impl PlainFile {
     /// Adds ticks, and what they are worth in nanoseconds, each in user and in kernel mode.
-    fn add(
+    pub(crate) fn add(
         &mut self,
         process: &ProcessLabel,
         spot: &Arc<Spot>,
@@ -123,7 +123,12 @@ impl PlainFile {
     }
 
     /// The file.
-    fn finish(mut self, period_ns: u64, began: SystemTime, elapsed: Duration) -> Vec<u8> {
+    pub(crate) fn finish(
+        mut self,
+        period_ns: u64,
+        began: SystemTime,
+        elapsed: Duration,
+    ) -> Vec<u8> {
         let mut value = |kind, unit| ValueType {
             kind: self.strings.place(kind),
             unit: self.strings.place(unit),

@@ -15,6 +15,7 @@ pub mod history;
 pub mod http;
 mod metrics;
 mod naming;
+pub mod page;
 mod privileges;
 pub mod push;
 mod recorder;

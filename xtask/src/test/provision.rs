@@ -12,7 +12,7 @@ struct Program {
     required: bool,
 }
 
-const PROGRAMS: [Program; 7] = [
+const PROGRAMS: [Program; 8] = [
     Program {
         name: "cc",
         packages: &["gcc", "libc6-dev"],
@@ -43,6 +43,12 @@ const PROGRAMS: [Program; 7] = [
     Program {
         name: "go",
         packages: &["golang-go"],
+        required: true,
+    },
+    // What the page of the daemon is looked at with.
+    Program {
+        name: "chromium",
+        packages: &["chromium"],
         required: true,
     },
     // A second opinion on a profile.

@@ -6,13 +6,16 @@
 //! of what was entered, exactly. Names are held once for all minutes, as long as one of these speaks of them.
 
 mod cell;
+mod compare;
 mod fold;
 mod journal;
 mod names;
+mod record;
 mod select;
 mod table;
 #[cfg(test)]
 mod tests;
+mod timeline;
 
 use std::{
     cmp::Reverse,
@@ -24,11 +27,13 @@ use std::{
 
 use cell::{Cells, Holds, Key, Packed, Tables, Ticks};
 pub use cell::{OTHER, Owner};
+pub use compare::Change;
 use fold::Others;
 use journal::Journal;
 pub use journal::JournalError;
 use names::NamesOfProcesses;
-pub use select::{Change, Cost, Filter, Grouping, Item, Moment, Selection, Span, Strip, Timeline};
+pub use select::{Cost, Filter, Grouping, Item, Selection, Span};
+pub use timeline::{Moment, Strip, Timeline};
 
 use super::{Spot, Window};
 

@@ -1,21 +1,12 @@
-//! A part of the history, by process, object, function or address; and two of them, compared.
+//! A part of the history, by process, object, function or address.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    hash::Hash,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::HashMap, hash::Hash, sync::Arc, time::Duration};
 
 use super::{
     History, MINUTE,
     cell::{Key, Owner, Packed, Tables, Ticks},
 };
-use crate::{
-    compare::shares,
-    profile::share_error,
-    serve::{ObjectLabel, Spot},
-};
+use crate::{profile::share_error, serve::Spot};
 
 /// Which time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -49,7 +40,7 @@ pub enum Grouping {
     Object,
     /// Functions of one name in objects of one name.
     Function,
-    /// Addresses of a build of an object.
+    /// Addresses of a function of a build.
     Address,
 }
 
@@ -90,7 +81,14 @@ impl Cost {
         share_error(self.ticks(), total.ticks())
     }
 
-    fn add(&mut self, key: &Key, [user, system]: Ticks) {
+    pub(crate) const fn add_cost(&mut self, other: &Self) {
+        self.user_ns = self.user_ns.saturating_add(other.user_ns);
+        self.system_ns = self.system_ns.saturating_add(other.system_ns);
+        self.user = self.user.saturating_add(other.user);
+        self.system = self.system.saturating_add(other.system);
+    }
+
+    pub(super) fn add(&mut self, key: &Key, [user, system]: Ticks) {
         let ns = |ticks: u64| ticks.saturating_mul(key.period_ns);
         self.user_ns = self.user_ns.saturating_add(ns(user));
         self.system_ns = self.system_ns.saturating_add(ns(system));
@@ -125,67 +123,13 @@ pub struct Selection {
     pub covered: Duration,
 }
 
-/// A row of two spans.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Change {
-    /// What it is.
-    pub item: Item,
-    /// What it cost in the first span, and in the second.
-    pub costs: [Cost; 2],
-    /// What share of the selection that was, of 1.
-    pub shares: [f64; 2],
-    /// The standard error of the difference, of 1.
-    pub error: f64,
-}
-
-impl Change {
-    /// How much the share grew, of 1.
-    pub fn change(&self) -> f64 {
-        self.shares[1] - self.shares[0]
-    }
-
-    /// Whether that is more than chance does in nineteen of twenty cases: more than two standard errors.
-    pub fn is_significant(&self) -> bool {
-        self.change().abs() > 2.0 * self.error
-    }
-}
-
-/// CPU time by the minute.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Timeline {
-    /// Every minute, by time.
-    pub moments: Vec<Moment>,
-    /// The names of processes with most CPU time in all of it, with theirs.
-    pub strips: Vec<Strip>,
-}
-
-/// A minute of all processes.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Moment {
-    /// When it began, in seconds since 1970.
-    pub began: u64,
-    /// How much of it the daemon looked at.
-    pub covered: Duration,
-    /// The CPU time.
-    pub cost: Cost,
-}
-
-/// The minutes of processes of one name.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Strip {
-    /// The name.
-    pub name: Arc<str>,
-    /// Nanoseconds of CPU time, in the order of the minutes.
-    pub ns: Vec<u64>,
-}
-
 /// What rows are told apart by.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
-enum RowKey {
+pub(super) enum RowKey {
     Process(Arc<Owner>),
     Object(Arc<str>),
     Function(Arc<str>, Arc<str>),
-    Address(Arc<ObjectLabel>, Option<u64>),
+    Address(Arc<Spot>, Option<u64>),
 }
 
 impl History {
@@ -235,103 +179,6 @@ impl History {
         selection
     }
 
-    /// What changed from a span to another one, the largest change first.
-    pub fn compare(
-        &self,
-        spans: [Span; 2],
-        filter: &Filter,
-        grouping: Grouping,
-    ) -> (Vec<Change>, [Selection; 2]) {
-        let mut sides = spans.map(|span| self.select(span, filter, grouping));
-        let mut rows: HashMap<RowKey, (Item, [Cost; 2])> = HashMap::new();
-        for (side, selection) in sides.iter_mut().enumerate() {
-            for item in std::mem::take(&mut selection.items) {
-                let key = row_of(&item.owner, &item.spot, item.address, grouping);
-                let cost = item.cost;
-                let (_, costs) = rows.entry(key).or_insert((item, [Cost::default(); 2]));
-                costs[side] = cost;
-            }
-        }
-        let totals = [&sides[0].matched, &sides[1].matched];
-        let mut changes: Vec<_> = rows
-            .into_values()
-            .map(|(item, costs)| {
-                let ticks = costs.map(|cost| cost.ticks());
-                let (_, percent) = shares(ticks, totals.map(|total| total.ticks() as f64));
-                Change {
-                    item,
-                    costs,
-                    shares: [0, 1].map(|side: usize| costs[side].share_of(totals[side])),
-                    error: percent / 100.0,
-                }
-            })
-            .collect();
-        changes.sort_by(|a, b| {
-            let by_change = b.change().abs().total_cmp(&a.change().abs());
-            by_change.then_with(|| names(&a.item).cmp(&names(&b.item)))
-        });
-        (changes, sides)
-    }
-
-    /// The minutes of a span, and the busiest names of processes.
-    pub fn timeline(&self, span: Span, strips: usize) -> Timeline {
-        let mut minutes: BTreeMap<u64, (Moment, HashMap<u32, u64>)> = BTreeMap::new();
-        let mut totals: HashMap<Arc<str>, u64> = HashMap::new();
-        let mut enter = |began: u64, covered, cells: &mut dyn Iterator<Item = (Key, Ticks)>| {
-            let (moment, owners) = minutes.entry(began).or_default();
-            moment.began = began;
-            moment.covered = moment.covered.saturating_add(covered);
-            for (key, ticks) in cells {
-                let before = moment.cost.ns();
-                moment.cost.add(&key, ticks);
-                let more = moment.cost.ns() - before;
-                let sum = owners.entry(key.owner).or_default();
-                *sum = sum.saturating_add(more);
-            }
-        };
-        for minute in self
-            .minutes
-            .iter()
-            .filter(|minute| span.holds(minute.began))
-        {
-            enter(minute.began, minute.covered, &mut minute.columns().iter());
-        }
-        let began = self.open.minute * MINUTE;
-        if span.holds(began) && !self.open.cells.is_empty() {
-            let cells = self.open.cells.iter().map(|(&key, &ticks)| (key, ticks));
-            enter(began, self.open.covered, &mut { cells });
-        }
-        let by_name: Vec<HashMap<Arc<str>, u64>> = minutes
-            .values()
-            .map(|(_, owners)| {
-                let mut names: HashMap<Arc<str>, u64> = HashMap::new();
-                for (&owner, &ns) in owners {
-                    if let Some(owner) = self.tables.owners.get(owner) {
-                        for sums in [&mut names, &mut totals] {
-                            let sum = sums.entry(Arc::clone(&owner.name)).or_default();
-                            *sum = sum.saturating_add(ns);
-                        }
-                    }
-                }
-                names
-            })
-            .collect();
-        let mut busiest: Vec<_> = totals.into_iter().collect();
-        busiest.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        busiest.truncate(strips);
-        let strip = |(name, _): (Arc<str>, u64)| Strip {
-            ns: by_name
-                .iter()
-                .map(|names| names.get(&name).copied().unwrap_or(0))
-                .collect(),
-            name,
-        };
-        Timeline {
-            strips: busiest.into_iter().map(strip).collect(),
-            moments: minutes.into_values().map(|(moment, _)| moment).collect(),
-        }
-    }
-
     /// The cells of a span that match, to be written elsewhere; with what a tick of each is worth.
     pub(crate) fn cells(
         &self,
@@ -376,7 +223,7 @@ impl History {
 }
 
 impl Span {
-    const fn holds(self, began: u64) -> bool {
+    pub(super) const fn holds(self, began: u64) -> bool {
         match self {
             Self::Now => false,
             Self::Minutes(from, until) => from <= began && began < until,
@@ -425,7 +272,7 @@ impl<'a> Wanted<'a> {
     }
 }
 
-fn row_of(
+pub(super) fn row_of(
     owner: &Arc<Owner>,
     spot: &Arc<Spot>,
     address: Option<u64>,
@@ -436,11 +283,11 @@ fn row_of(
         Grouping::Process => RowKey::Process(Arc::clone(owner)),
         Grouping::Object => RowKey::Object(object()),
         Grouping::Function => RowKey::Function(object(), Arc::clone(&spot.function)),
-        Grouping::Address => RowKey::Address(Arc::clone(&spot.object), address),
+        Grouping::Address => RowKey::Address(Arc::clone(spot), address),
     }
 }
 
-fn names(item: &Item) -> (&Owner, &str, &str, Option<u64>) {
+pub(super) fn names(item: &Item) -> (&Owner, &str, &str, Option<u64>) {
     let spot = &item.spot;
     (&item.owner, &spot.object.name, &spot.function, item.address)
 }

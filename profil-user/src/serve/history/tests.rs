@@ -8,7 +8,7 @@ use std::{
 use proptest::prelude::*;
 
 use super::{
-    Filter, Grouping, History, Limits, MINUTE, OTHER, Selection, Span, journal::records_of,
+    Filter, Grouping, History, Limits, MINUTE, OTHER, Selection, Span, record::records_of,
 };
 use crate::serve::{ObjectLabel, ProcessLabel, Row, Spot, Window};
 
