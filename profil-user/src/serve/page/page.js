@@ -121,12 +121,13 @@ function complain(text) {
 
 const cpuOf = (row) => row.user_ns + row.system_ns;
 const percent = (part) => `${(100 * part).toFixed(part > 0 && part < 0.001 ? 2 : 1)} %`;
+const plusMinus = (error) => `±${(100 * error).toFixed(error > 0 && error < 0.001 ? 2 : 1)}`;
 const whole = (number) => number.toLocaleString("en-US");
 const part = (row, ns) => (data.matched && cpuOf(data.matched) ? ns / cpuOf(data.matched) : 0);
 
 const NUMBERS = [
   { key: "share", label: "share", width: "62px", of: (row) => row.share, text: (row) => percent(row.share) },
-  { key: "error", label: "±", width: "48px", of: (row) => row.error, text: (row) => `±${(100 * row.error).toFixed(1)}` },
+  { key: "error", label: "±", width: "48px", of: (row) => row.error, text: (row) => plusMinus(row.error) },
   { key: "bars", label: "", width: "minmax(60px, 140px)", bars: true },
   { key: "user", label: "user", width: "58px", of: (row) => row.user_ns, text: (row) => percent(part(row, row.user_ns)) },
   { key: "system", label: "system", width: "58px", of: (row) => row.system_ns, text: (row) => percent(part(row, row.system_ns)) },
@@ -141,7 +142,7 @@ const CHANGES = [
     text: (row) => `${row.change < 0 ? "−" : "+"}${(100 * Math.abs(row.change)).toFixed(1)} %`,
     kind: (row) => (!row.significant ? "chance" : row.change > 0 ? "more" : "less"),
   },
-  { key: "error", label: "±", width: "48px", of: (row) => row.change_error, text: (row) => `±${(100 * row.change_error).toFixed(1)}` },
+  { key: "error", label: "±", width: "48px", of: (row) => row.change_error, text: (row) => plusMinus(row.change_error) },
   {
     key: "verdict", label: "", width: "64px", of: (row) => +row.significant,
     text: (row) => (row.significant ? "real" : "chance?"), kind: (row) => (row.significant ? "" : "chance"),
@@ -183,6 +184,7 @@ function arrange() {
       return sign * (one < two ? -1 : one > two ? 1 : 0);
     });
   }
+  longest = view.reduce((most, { row }) => Math.max(most, row.share + row.error), 0) || 1;
   const same = view.findIndex((one) => one.key === before);
   cursor = same >= 0 ? same : 0;
   drawFrame();
@@ -221,12 +223,16 @@ function sortBy(key) {
   go({ sort: key, up: state.sort === key ? !state.up : false }, true);
 }
 
+// How long the longest bar is: the row with the largest share has it.
+let longest = 1;
+
 function bars(row) {
   const box = element("div", "bars");
   const place = (kind, from, until) => {
     const one = element("i", kind);
-    one.style.left = `${100 * Math.max(0, from)}%`;
-    one.style.width = `${100 * Math.max(0, Math.min(1, until) - Math.max(0, from))}%`;
+    const [left, right] = [Math.max(0, from / longest), Math.min(1, until / longest)];
+    one.style.left = `${100 * left}%`;
+    one.style.width = `${100 * Math.max(0, right - left)}%`;
     box.append(one);
   };
   const [user, system] = [part(row, row.user_ns), part(row, row.system_ns)];
@@ -414,6 +420,8 @@ let drag = null;
 let mark = null;
 let anchor = null;
 
+const clockOf = (seconds) => new Date(seconds * 1000).toTimeString().slice(0, 5);
+
 function axis() {
   const { minutes, minute } = timeline;
   if (!minutes.length) return null;
@@ -427,7 +435,7 @@ function drawMap() {
   const strips = timeline.processes;
   const width = Math.max(300, canvas.clientWidth);
   const [tall, low] = [22, 12];
-  const height = tall + strips.length * low + 2;
+  const height = tall + strips.length * low + 2 + low;
   const ratio = window.devicePixelRatio || 1;
   canvas.style.height = `${height}px`;
   canvas.width = Math.round(width * ratio);
@@ -463,12 +471,20 @@ function drawMap() {
       pen.fillRect(at, row.top ? row.top : row.height - 2 - size, Math.max(1, step - (step > 4 ? 1 : 0)), size);
     });
   }
+  // Times below, so many that they do not touch.
+  const every = [300, 900, 1800, 3600, 7200, 10800, 21600].find((seconds) => (seconds / span.minute) * step > 60) ?? 43200;
+  const shift = new Date(span.start * 1000).getTimezoneOffset() * 60;
+  pen.fillStyle = color("--quiet");
+  for (let time = Math.ceil((span.start - shift) / every) * every + shift; time < span.end; time += every) {
+    pen.fillRect(x(time), height - low - 2, 1, 3);
+    if (x(time) + 32 < width) pen.fillText(clockOf(time), x(time) + 3, height - low / 2);
+  }
   const frame = (one, stroke) => {
     if (!one || one === "now") return;
     pen.strokeStyle = stroke;
     pen.lineWidth = 2;
     const from = Math.max(LABELS, x(one.from));
-    pen.strokeRect(from, 1, Math.max(2, x(one.until) - from), height - 2);
+    pen.strokeRect(from, 1, Math.max(2, x(one.until) - from), height - low - 3);
   };
   frame(state.base, color("--system"));
   frame(drag ? spanOf(drag) : state.span, color("--accent"));
@@ -504,8 +520,7 @@ function pointAt(event) {
   const row = Math.floor((event.clientY - $("map").getBoundingClientRect().top - 22) / 12);
   const strip = timeline.processes[row];
   const ns = strip ? strip.ns[index] : cpuOf(timeline.minutes[index]);
-  const clock = new Date(at * 1000).toTimeString().slice(0, 5);
-  $("map-note").textContent = `${clock}  ${strip ? shown(strip.name) : "all"}: ${(ns / 1e9).toFixed(2)} s of CPU`;
+  $("map-note").textContent = `${clockOf(at)}  ${strip ? shown(strip.name) : "all"}: ${(ns / 1e9).toFixed(2)} s of CPU`;
 }
 
 function mapKey(event) {
