@@ -6,6 +6,7 @@ mod doctor;
 mod errors;
 mod formats;
 mod manual;
+mod packaging;
 mod progress;
 mod report;
 mod saved;

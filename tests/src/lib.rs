@@ -23,6 +23,8 @@ pub mod machine;
 pub mod places;
 pub mod process;
 pub mod profiler;
+pub mod prometheus;
+pub mod queries;
 pub mod recipe;
 pub mod recorded;
 pub mod report;

@@ -1,6 +1,7 @@
 //! `cargo xtask dist`: the profiler as one static file per architecture, which needs nothing on
-//! the machine that runs it but a kernel; and with its manual, as a package.
+//! the machine that runs it but a kernel; and with its manual, as packages.
 
+mod deb;
 mod package;
 
 use std::{
@@ -70,6 +71,20 @@ pub(crate) fn run(arches: &[Arch]) -> Result<()> {
         package::stage(&built, &speaker, &stage)?;
         let package = package::pack(&stage)?;
         let name = format!("{}-{VERSION}-{arch}.tar.gz", run::PROFIL_BPF);
+        fs::write(dir.join(&name), &package)
+            .with_context(|| format!("cannot write {name} to {}", dir.display()))?;
+        add(&name, &package)?;
+
+        let package = deb::pack(
+            deb::Built {
+                program: &built,
+                manual: &stage.join("share"),
+                arch,
+            },
+            &workspace::target_dir().join("deb-stage"),
+        )?;
+        // As Debian names them.
+        let name = format!("{}_{VERSION}-1_{}.deb", run::PROFIL_BPF, arch.debian());
         fs::write(dir.join(&name), &package)
             .with_context(|| format!("cannot write {name} to {}", dir.display()))?;
         add(&name, &package)?;

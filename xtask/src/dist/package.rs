@@ -48,7 +48,7 @@ pub(super) fn stage(program: &Path, on_this_machine: &Path, stage: &Path) -> Res
     Ok(())
 }
 
-fn copy(from: &Path, to: &Path) -> Result<()> {
+pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
     let dir = to.parent().context("a file lies in a directory")?;
     fs::create_dir_all(dir)
         .and_then(|()| fs::copy(from, to))
@@ -63,6 +63,15 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 ///
 /// If tar(1) cannot be run or fails.
 pub(super) fn pack(stage: &Path) -> Result<Vec<u8>> {
+    archive(stage, &files(stage)?)
+}
+
+/// A compressed archive of these paths, which are relative to `dir`.
+///
+/// # Errors
+///
+/// If tar(1) cannot be run or fails.
+pub(super) fn archive(dir: &Path, paths: &[PathBuf]) -> Result<Vec<u8>> {
     let date = env::var("SOURCE_DATE_EPOCH").unwrap_or_else(|_| DATE.to_string());
     let mut tar = Command::new("tar");
     tar.args(["--create", "--file=-", "--format=ustar"])
@@ -71,21 +80,25 @@ pub(super) fn pack(stage: &Path) -> Result<Vec<u8>> {
         .arg("--mode=u=rwX,go=rX")
         .arg(format!("--mtime=@{date}"))
         .arg("--directory")
-        .arg(stage)
-        .arg("--")
-        .args(files(stage)?)
+        .arg(dir)
+        .args(["--no-recursion", "--"])
+        .args(paths)
         .stderr(Stdio::inherit());
     let packed = tar.output().with_context(|| exec::cannot_run(&tar))?;
     ensure!(packed.status.success(), "`{}` failed", exec::shown(&tar));
-    // No time and no name of a file in the head.
+    compress(&packed.stdout)
+}
+
+/// The same bytes whoever compresses them: no time and no name of a file in the head.
+pub(super) fn compress(bytes: &[u8]) -> Result<Vec<u8>> {
     let mut gzip = GzBuilder::new().write(Vec::new(), Compression::best());
-    gzip.write_all(&packed.stdout)
+    gzip.write_all(bytes)
         .and_then(|()| gzip.finish())
         .context("cannot compress")
 }
 
 /// Everything that is no directory, relative to `dir`, sorted.
-fn files(dir: &Path) -> Result<Vec<PathBuf>> {
+pub(super) fn files(dir: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut dirs = vec![dir.to_owned()];
     while let Some(next) = dirs.pop() {

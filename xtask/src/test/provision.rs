@@ -12,7 +12,7 @@ struct Program {
     required: bool,
 }
 
-const PROGRAMS: [Program; 8] = [
+const PROGRAMS: [Program; 10] = [
     Program {
         name: "cc",
         packages: &["gcc", "libc6-dev"],
@@ -49,6 +49,18 @@ const PROGRAMS: [Program; 8] = [
     Program {
         name: "chromium",
         packages: &["chromium"],
+        required: true,
+    },
+    // What is shipped for it is checked with its own tool, and asked of itself.
+    Program {
+        name: "promtool",
+        packages: &["prometheus"],
+        required: true,
+    },
+    // What a unit is checked with.
+    Program {
+        name: "systemd-analyze",
+        packages: &["systemd"],
         required: true,
     },
     // A second opinion on a profile.
