@@ -84,7 +84,7 @@ pub(crate) fn run(arches: &[Arch]) -> Result<()> {
             &workspace::target_dir().join("deb-stage"),
         )?;
         // As Debian names them.
-        let name = format!("{}_{VERSION}-1_{}.deb", run::PROFIL_BPF, arch.debian());
+        let name = format!("{}_{VERSION}_{}.deb", run::PROFIL_BPF, arch.debian());
         fs::write(dir.join(&name), &package)
             .with_context(|| format!("cannot write {name} to {}", dir.display()))?;
         add(&name, &package)?;

@@ -25,7 +25,7 @@ const MANUAL: &str = "target/release/manual/";
 const PROGRAM: &str = "target/release/profil-bpf";
 
 /// What Debian wants compressed (its policy, chapter 12).
-const COMPRESSED: &str = "usr/share/man/";
+const COMPRESSED: [&str; 2] = ["usr/share/man/", "usr/share/doc/profil-bpf/changelog"];
 
 /// What there is to know of the package.
 #[derive(Debug, Deserialize)]
@@ -151,7 +151,7 @@ fn install(built: Built<'_>, from: &str, data: &Path, to: &str, mode: &str) -> R
         } else if to.ends_with('/') {
             place.push(name);
         }
-        if to.starts_with(COMPRESSED) {
+        if COMPRESSED.iter().any(|place| to.starts_with(place)) {
             place.as_mut_os_string().push(".gz");
             let text =
                 fs::read(&source).with_context(|| format!("cannot read {}", source.display()))?;
@@ -198,7 +198,7 @@ fn fields(
     }
     let mut text = String::new();
     writeln!(text, "Package: {PROFIL_BPF}")?;
-    writeln!(text, "Version: {}-1", described.version)?;
+    writeln!(text, "Version: {}", described.version)?;
     writeln!(text, "Architecture: {}", arch.debian())?;
     writeln!(text, "Maintainer: {}", deb.maintainer)?;
     writeln!(text, "Section: {}", deb.section)?;
