@@ -11,7 +11,9 @@ use super::{
     demand::Demand,
     engine::{self, EngineControl},
     figures::Figures,
-    privileges,
+    history::{History, JournalError, Limits},
+    http, privileges,
+    pushing::{Pushing, PushingError},
     recorder::{self, Keeping, Shared},
     site::Answers,
     store::{Store, StoreError},
@@ -41,6 +43,12 @@ pub enum DaemonError {
     /// The clock, later.
     #[error("cannot go on counting")]
     Run(#[from] RunError),
+    /// The last day, on disk.
+    #[error("cannot keep minutes on disk; name another directory: history.dir")]
+    History(#[from] JournalError),
+    /// What is to be pushed.
+    #[error(transparent)]
+    Pushing(#[from] PushingError),
     /// Threads or capabilities.
     #[error("cannot start the daemon's own threads")]
     Threads(#[source] io::Error),
@@ -74,6 +82,17 @@ impl Daemon {
             None => None,
         };
         let state = store.as_ref().map(Store::read).transpose()?.flatten();
+        let limits = Limits {
+            minutes: config.history.minutes as usize,
+            cells: config.history.cells as usize,
+            bytes: usize::try_from(config.history.memory.0).unwrap_or(usize::MAX),
+            ..Limits::default()
+        };
+        let history = match &config.history.dir {
+            Some(dir) => History::open(dir, limits)?,
+            None => History::new(limits),
+        };
+        let pushing = Pushing::start(&config.push)?;
         let mut watch = Watch::start(&WatchOptions {
             rate,
             wanted: match config.mode {
@@ -102,7 +121,7 @@ impl Daemon {
         if let Err(error) = privileges::keep_needed() {
             log::warn!("cannot give up capabilities that are not needed: {error}");
         }
-        let shared = Shared::new(book, figures);
+        let shared = Shared::new(book, figures, history, pushing);
         let control = EngineControl::new();
         let demand = Demand::start().map_err(DaemonError::Threads)?;
         let keeping = store.map(|store| Keeping { store, instance });
@@ -153,10 +172,29 @@ impl Daemon {
         Arc::clone(&self.answers)
     }
 
-    /// Takes over what of a new configuration can change while it runs.
-    pub fn reload(&self, config: &Config) {
+    /// Takes over what of a new configuration can change while it runs. `before` is what holds now.
+    ///
+    /// # Errors
+    ///
+    /// If profiles cannot be pushed as it says: then they are pushed as before.
+    pub fn reload(&self, before: &Config, config: &Config) -> Result<(), DaemonError> {
+        if before.push != config.push {
+            let new = Pushing::start(&config.push)?;
+            let old = std::mem::replace(&mut *self.shared.pushing(), new);
+            if let Some(old) = old {
+                let period_ns = self.shared.counters().figures.period_ns;
+                // It may have to wait for its receiver.
+                std::thread::spawn(move || old.stop(period_ns));
+            }
+        }
         self.shared.counters().book.set_cold(config.metrics.cold);
         self.answers.reload(config);
+        Ok(())
+    }
+
+    /// Has requests counted in the metrics.
+    pub fn count_requests(&self, server: http::Handle) {
+        self.answers.count_requests(server);
     }
 
     /// Completes when the daemon cannot go on.

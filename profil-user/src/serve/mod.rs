@@ -18,6 +18,7 @@ mod naming;
 pub mod page;
 mod privileges;
 pub mod push;
+mod pushing;
 mod recorder;
 mod row;
 mod site;
@@ -25,6 +26,7 @@ mod store;
 
 pub use daemon::{Daemon, DaemonError, unpin};
 pub use exchange::{Query, Request, Response, Status};
+pub use pushing::PushingError;
 pub use row::{ObjectLabel, ProcessLabel, Row, Spot, Window};
 pub use site::Answers;
 pub use store::StoreError;

@@ -12,7 +12,9 @@ use super::{
     book::Book,
     engine::Turned,
     figures::Figures,
+    history::History,
     naming::Naming,
+    pushing::Pushing,
     row::Window,
     store::{State, Store},
 };
@@ -31,17 +33,26 @@ pub(crate) struct Counters {
     pub(crate) figures: Figures,
 }
 
-/// Counters that are shared, and the news about them.
+/// What is shared: counters, the last day, and the news about them.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
     counters: Arc<Mutex<Counters>>,
+    history: Arc<Mutex<History>>,
+    pushing: Arc<Mutex<Option<Pushing>>>,
     windows: broadcast::Sender<Arc<Window>>,
 }
 
 impl Shared {
-    pub(crate) fn new(book: Book, figures: Figures) -> Self {
+    pub(crate) fn new(
+        book: Book,
+        figures: Figures,
+        history: History,
+        pushing: Option<Pushing>,
+    ) -> Self {
         Self {
             counters: Arc::new(Mutex::new(Counters { book, figures })),
+            history: Arc::new(Mutex::new(history)),
+            pushing: Arc::new(Mutex::new(pushing)),
             windows: broadcast::Sender::new(BACKLOG),
         }
     }
@@ -49,6 +60,16 @@ impl Shared {
     /// The counters, which nobody else changes meanwhile. A panic elsewhere leaves them as they are.
     pub(crate) fn counters(&self) -> MutexGuard<'_, Counters> {
         self.counters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The last day, which does not go on meanwhile.
+    pub(crate) fn history(&self) -> MutexGuard<'_, History> {
+        self.history.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Who pushes, if anybody does.
+    pub(crate) fn pushing(&self) -> MutexGuard<'_, Option<Pushing>> {
+        self.pushing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Every window from now on.
@@ -84,6 +105,11 @@ pub(crate) fn spawn(
                     started,
                     turn,
                 );
+            }
+            shared.history().close();
+            let pushing = shared.pushing().take();
+            if let Some(pushing) = pushing {
+                pushing.stop(period_ns);
             }
         })
 }
@@ -123,6 +149,10 @@ fn record(
         }
     }
     let _ = turn.kept.send(());
+    shared.history().enter(&window);
+    if let Some(pushing) = &mut *shared.pushing() {
+        pushing.enter(&window);
+    }
     // Nobody may be listening.
     let _ = shared.windows.send(window);
 }

@@ -77,3 +77,20 @@ pub struct ObjectLabel {
     /// Which build it is.
     pub build_id: Option<BuildId>,
 }
+
+/// Adds up rows of one address and process, so that a long profile takes no more memory than its places.
+pub(super) fn merge(rows: &mut Vec<Row>) {
+    let key = |row: &Row| {
+        let spot = &row.spot;
+        (row.process.tgid, Arc::as_ptr(spot).addr(), row.address)
+    };
+    rows.sort_by_key(key);
+    rows.dedup_by(|later, first| {
+        let same = key(later) == key(first) && later.process == first.process;
+        if same {
+            first.user += later.user;
+            first.system += later.system;
+        }
+        same
+    });
+}

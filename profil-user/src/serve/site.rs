@@ -1,8 +1,9 @@
 //! What is answered to which request. Who asks has been let in.
 
 use std::{
+    num::NonZero,
     sync::{
-        Arc, PoisonError, RwLock,
+        Arc, OnceLock, PoisonError, RwLock,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant, SystemTime},
@@ -13,10 +14,11 @@ use super::{
     demand::{Demand, Refusal, Wish},
     engine::EngineControl,
     exchange::{Request, Response, Status},
-    http::{Answer, Site},
+    http::{Answer, Handle, Site},
     metrics::{self, Family},
+    page::{self, Now},
     recorder::Shared,
-    row::Row,
+    row::{Row, merge},
 };
 use crate::{
     options::{Rate, Tgid},
@@ -48,6 +50,8 @@ pub struct Answers {
     limits: RwLock<Bounds>,
     /// Profiles that are being taken.
     taking: AtomicUsize,
+    server: OnceLock<Handle>,
+    host: String,
     started: Instant,
 }
 
@@ -99,8 +103,18 @@ impl Answers {
             series: config.metrics.series as usize,
             limits: RwLock::new(Bounds::of(config)),
             taking: AtomicUsize::new(0),
+            server: OnceLock::new(),
+            host: rustix::system::uname()
+                .nodename()
+                .to_string_lossy()
+                .into_owned(),
             started: Instant::now(),
         }
+    }
+
+    pub(super) fn count_requests(&self, server: Handle) {
+        // There is one server, and it is told of once.
+        let _ = self.server.set(server);
     }
 
     pub(super) fn reload(&self, config: &Config) {
@@ -118,10 +132,12 @@ impl Answers {
             "/healthz" => self.health(),
             "/debug/pprof" | "/debug/pprof/" => Response::ok(TEXT, INDEX),
             "/debug/pprof/profile" => self.profile(request).await,
-            _ => Response::refusal(
-                Status::NotFound,
-                "there is no such page; try /, /metrics, /healthz or /debug/pprof/profile?seconds=10",
-            ),
+            _ => self.page(request).await.unwrap_or_else(|| {
+                Response::refusal(
+                    Status::NotFound,
+                    "there is no such page; try /, /metrics, /healthz or /debug/pprof/profile?seconds=10",
+                )
+            }),
         }
     }
 
@@ -136,10 +152,74 @@ impl Answers {
         families.push(rate.of(self.profhz.into()));
         let taking = Family::gauge("profil_profiles_running", "Profiles that are being taken");
         families.push(taking.of(self.taking.load(Ordering::Relaxed) as f64));
+        families.extend(self.others());
         match metrics::text_of(families) {
             Ok(text) => Response::ok(metrics::CONTENT_TYPE, text),
             Err(error) => Response::refusal(Status::Internal, error),
         }
+    }
+
+    /// The page and what it shows. To add up a day takes long, and others are answered meanwhile.
+    async fn page(&self, request: &Request) -> Option<Response> {
+        let (shared, request) = (self.shared.clone(), request.clone());
+        let now = Now {
+            time: SystemTime::now(),
+            host: self.host.clone(),
+            cpus: std::thread::available_parallelism().map_or(1, NonZero::get),
+            hz: self.stathz.into(),
+        };
+        let answer = move || page::answer(&shared.history(), &now, &request);
+        let answered = tokio::task::spawn_blocking(answer).await;
+        answered.unwrap_or_else(|error| {
+            let why = format!("this could not be answered: {error}");
+            Some(Response::refusal(Status::Internal, why))
+        })
+    }
+
+    /// What the server and the pusher have done.
+    fn others(&self) -> Vec<Family> {
+        let mut families = Vec::new();
+        if let Some(server) = self.server.get() {
+            let counts = server.counts();
+            let requests = Family::counter("profil_requests", "Requests by what became of them");
+            families.push(
+                requests
+                    .with(&[("outcome", "answered")], counts.answered as f64)
+                    .with(&[("outcome", "refused")], counts.refused as f64)
+                    .with(&[("outcome", "panicked")], counts.panicked as f64)
+                    .with(&[("outcome", "turned_away")], counts.turned_away as f64),
+            );
+        }
+        if let Some(pushing) = &*self.shared.pushing() {
+            let figures = pushing.figures();
+            for (name, help, value) in [
+                (
+                    "profil_push_sent",
+                    "Profiles that the receiver took",
+                    figures.sent,
+                ),
+                (
+                    "profil_push_refused",
+                    "Profiles that it will never take",
+                    figures.refused,
+                ),
+                (
+                    "profil_push_failed",
+                    "Attempts that failed, and are made again",
+                    figures.failed,
+                ),
+                (
+                    "profil_push_dropped",
+                    "Profiles that there was no room for",
+                    figures.dropped,
+                ),
+            ] {
+                families.push(Family::counter(name, help).of(value as f64));
+            }
+            let waiting = Family::gauge("profil_push_waiting", "Profiles that wait to be pushed");
+            families.push(waiting.of(figures.waiting as f64));
+        }
+        families
     }
 
     fn health(&self) -> Response {
@@ -288,23 +368,6 @@ impl Answers {
             .with("x-profil-hz", self.stathz.to_string())
             .with("x-profil-ticks", ticks.to_string())
     }
-}
-
-/// Adds up rows of one address and process, so that a long profile takes no more memory than its places.
-fn merge(rows: &mut Vec<Row>) {
-    let key = |row: &Row| {
-        let spot = &row.spot;
-        (row.process.tgid, Arc::as_ptr(spot).addr(), row.address)
-    };
-    rows.sort_by_key(key);
-    rows.dedup_by(|later, first| {
-        let same = key(later) == key(first) && later.process == first.process;
-        if same {
-            first.user += later.user;
-            first.system += later.system;
-        }
-        same
-    });
 }
 
 fn attached(bytes: Vec<u8>) -> Response {

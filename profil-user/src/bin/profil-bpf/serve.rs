@@ -73,6 +73,7 @@ fn serve(plan: &Plan, mut config: Config) -> anyhow::Result<()> {
     let server = Server::bind(&config.listen, &config.access, &config.limits)?;
     let handle = server.handle();
     let daemon = Daemon::start(&config)?;
+    daemon.count_requests(handle.clone());
     for line in daemon.greeting() {
         talk::note(&line);
     }
@@ -136,6 +137,9 @@ fn reload(
         return;
     }
     talk::note(&changes.to_string());
+    if let Err(error) = daemon.reload(config, &changes.now) {
+        talk::error(&anyhow::Error::from(error));
+        return;
+    }
     *config = changes.now;
-    daemon.reload(config);
 }

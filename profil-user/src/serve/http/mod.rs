@@ -32,6 +32,7 @@ pub use counts::Counts;
 #[cfg(feature = "fuzz")]
 pub(crate) use decode::{path, query};
 pub use error::ServeError;
+pub(super) use secret::{GROUP_OR_OTHERS, read as read_private};
 pub use server::{Handle, Server};
 #[cfg(feature = "fuzz")]
 pub(crate) use token::shown;

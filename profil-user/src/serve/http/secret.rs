@@ -12,11 +12,11 @@ const LARGEST: u64 = 1 << 20;
 
 /// Permission bits of those who are not to read a file.
 pub(super) const ANYBODY: u32 = 0;
-pub(super) const GROUP_OR_OTHERS: u32 = 0o077;
+pub(in crate::serve) const GROUP_OR_OTHERS: u32 = 0o077;
 pub(super) const OTHERS: u32 = 0o007;
 
 /// Reads a file that none of some people may read or write; or why not, and what to do.
-pub(super) fn read(path: &Path, forbidden: u32) -> Result<Vec<u8>, String> {
+pub(in crate::serve) fn read(path: &Path, forbidden: u32) -> Result<Vec<u8>, String> {
     let said = |error: io::Error| error.to_string();
     let file = File::open(path).map_err(said)?;
     let metadata = file.metadata().map_err(said)?;
