@@ -2,6 +2,7 @@
 
 mod hostile;
 mod load;
+mod prometheus;
 mod restarts;
 
 use std::{
