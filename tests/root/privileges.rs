@@ -14,12 +14,12 @@ use profil_tests::{
 use tempfile::TempDir;
 
 /// Copies of the binaries that everybody may run: the originals may lie where nobody may look.
-struct Copies {
+pub(crate) struct Copies {
     dir: TempDir,
 }
 
 impl Copies {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let copies = Self {
             dir: places::public_dir(),
         };
@@ -33,7 +33,7 @@ impl Copies {
             .unwrap_or_else(|error| panic!("cannot copy {}: {error}", original.display()));
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 }
@@ -44,7 +44,7 @@ const PARANOID: &str = "kernel.perf_event_paranoid";
 const USUAL: i64 = 2;
 
 /// A command that runs `program` as nobody, with exactly these capabilities.
-fn as_nobody(capabilities: &[&str], program: &Path) -> Command {
+pub(crate) fn as_nobody(capabilities: &[&str], program: &Path) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
     let list: String = capabilities

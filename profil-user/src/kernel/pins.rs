@@ -180,10 +180,27 @@ pub(crate) fn remove(dir: &Path) -> Result<bool, PinError> {
     if !dir.exists() {
         return Ok(false);
     }
-    check(dir)?;
+    // Nothing there is believed: root may remove what a service has left.
+    if rustix::process::geteuid().is_root() {
+        check_kind(dir)?;
+    } else {
+        check(dir)?;
+    }
     let had = clear(dir)?;
-    fs::remove_dir(dir).map_err(|error| PinError::remove(dir, error))?;
-    Ok(had)
+    match fs::remove_dir(dir) {
+        // It is a whole file system, or somebody else's things are there, too: what ticked is gone.
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::ResourceBusy | io::ErrorKind::DirectoryNotEmpty
+            ) =>
+        {
+            Ok(had)
+        }
+        removed => removed
+            .map(|()| had)
+            .map_err(|error| PinError::remove(dir, error)),
+    }
 }
 
 /// Removes all that is ours from a directory. Links first: nothing ticks any more then.
@@ -237,14 +254,22 @@ fn check(dir: &Path) -> Result<(), PinError> {
         dir: dir.to_owned(),
         source,
     };
-    let statistics = rustix::fs::statfs(dir).map_err(|errno| failed(errno.into()))?;
-    if statistics.f_type as u64 != BPF_FS {
-        return Err(PinError::NotBpf(dir.to_owned()));
-    }
+    check_kind(dir)?;
     let metadata = fs::symlink_metadata(dir).map_err(failed)?;
     let ours = metadata.uid() == rustix::process::geteuid().as_raw();
     if !metadata.is_dir() || !ours || metadata.mode() & 0o022 != 0 {
         return Err(PinError::NotOurs(dir.to_owned()));
+    }
+    Ok(())
+}
+
+fn check_kind(dir: &Path) -> Result<(), PinError> {
+    let statistics = rustix::fs::statfs(dir).map_err(|errno| PinError::Dir {
+        dir: dir.to_owned(),
+        source: errno.into(),
+    })?;
+    if statistics.f_type as u64 != BPF_FS {
+        return Err(PinError::NotBpf(dir.to_owned()));
     }
     Ok(())
 }

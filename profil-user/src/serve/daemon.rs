@@ -231,7 +231,7 @@ impl Daemon {
 /// If a daemon runs there, or something cannot be removed.
 pub fn unpin(dir: &Path, state: &Path) -> Result<bool, DaemonError> {
     let store = if state.exists() {
-        Some(Store::open(state)?)
+        Some(Store::open_to_clear(state)?)
     } else {
         None
     };

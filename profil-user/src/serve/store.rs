@@ -177,6 +177,27 @@ impl Store {
         if !metadata.is_dir() || !ours || metadata.mode() & 0o022 != 0 {
             return Err(StoreError::NotOurs(dir.to_owned()));
         }
+        Self::lock(dir)
+    }
+
+    /// Takes a directory over to clear it, as root also one of somebody else: nothing there is believed.
+    ///
+    /// # Errors
+    ///
+    /// If it is not ours, or a daemon has it.
+    pub(crate) fn open_to_clear(dir: &Path) -> Result<Self, StoreError> {
+        let is_dir = fs::symlink_metadata(dir).is_ok_and(|metadata| metadata.is_dir());
+        if is_dir && rustix::process::geteuid().is_root() {
+            return Self::lock(dir);
+        }
+        Self::open(dir)
+    }
+
+    fn lock(dir: &Path) -> Result<Self, StoreError> {
+        let failed = |source| StoreError::Dir {
+            dir: dir.to_owned(),
+            source,
+        };
         let lock = private().write(true).create(true).open(dir.join(LOCK));
         let lock = lock.map_err(failed)?;
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {

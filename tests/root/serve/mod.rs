@@ -2,6 +2,7 @@
 
 mod hostile;
 mod load;
+mod nobody;
 mod prometheus;
 mod restarts;
 

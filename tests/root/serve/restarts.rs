@@ -17,12 +17,12 @@ use rustix::process::Signal;
 use super::{Burner, comm_of};
 
 /// A BPF file system of the test's own, and a directory for the state.
-struct Home {
+pub(super) struct Home {
     dir: tempfile::TempDir,
 }
 
 impl Home {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let mount = dir.path().join("bpf");
         fs::create_dir(&mount).expect("a directory");
@@ -37,19 +37,24 @@ impl Home {
         Self { dir }
     }
 
-    fn pins(&self) -> PathBuf {
-        self.dir.path().join("bpf/pins")
+    pub(super) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(super) fn pins(&self) -> PathBuf {
+        self.path().join("bpf/pins")
+    }
+
+    pub(super) fn state(&self) -> PathBuf {
+        self.path().join("state")
     }
 
     fn profiler(&self) -> Profiler {
         let pin = format!("--pin={}", self.pins().display());
-        Daemon::profiler()
-            .arg(pin)
-            .arg("--state")
-            .arg(self.dir.path().join("state"))
+        Daemon::profiler().arg(pin).arg("--state").arg(self.state())
     }
 
-    fn unpin(&self) -> String {
+    pub(super) fn unpin(&self) -> String {
         let state = self.dir.path().join("state");
         let finished = Profiler::new()
             .args(["serve", "--config", "/dev/null", "--unpin"])

@@ -12,7 +12,7 @@ struct Program {
     required: bool,
 }
 
-const PROGRAMS: [Program; 10] = [
+const PROGRAMS: [Program; 11] = [
     Program {
         name: "cc",
         packages: &["gcc", "libc6-dev"],
@@ -61,6 +61,12 @@ const PROGRAMS: [Program; 10] = [
     Program {
         name: "systemd-analyze",
         packages: &["systemd"],
+        required: true,
+    },
+    // What a server's certificate is made with.
+    Program {
+        name: "openssl",
+        packages: &["openssl"],
         required: true,
     },
     // A second opinion on a profile.

@@ -3,16 +3,21 @@
 use std::{
     io::{self, Write as _},
     path::PathBuf,
-    pin::pin,
+    thread::{self, JoinHandle},
 };
 
+use anyhow::anyhow;
 use profil_user::serve::{
     Daemon,
     config::{Config, Setting},
     http::Server,
     unpin,
 };
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::{
+    runtime::Runtime,
+    signal::unix::{SignalKind, signal},
+    sync::oneshot,
+};
 
 use crate::talk;
 
@@ -85,36 +90,60 @@ fn serve(plan: &Plan, mut config: Config) -> anyhow::Result<()> {
         };
         talk::note(&format!("serving {scheme}://{address}/"));
     }
-    // What others send is read without privileges.
-    if let Err(error) = Daemon::give_up_capabilities() {
-        talk::note(&format!("cannot give up capabilities: {error}"));
-    }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let (stop, stopped) = oneshot::channel::<()>();
+    let front = front(server, &daemon, stopped)?;
+    let runtime = runtime()?;
     runtime.block_on(async {
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
         let mut hang_up = signal(SignalKind::hangup())?;
-        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-        let mut served = pin!(server.run(daemon.answers(), async {
-            let _ = stopped.await;
-        }));
         loop {
             tokio::select! {
                 biased;
                 _ = interrupt.recv() => break,
                 _ = terminate.recv() => break,
                 () = daemon.ended() => break,
-                result = &mut served => return Ok::<_, anyhow::Error>(result?),
                 _ = hang_up.recv() => reload(plan, &mut config, &daemon, &handle),
             }
         }
-        drop(stop);
-        Ok(served.await?)
+        Ok::<_, io::Error>(())
     })?;
-    drop(runtime);
-    Ok(daemon.stop()?)
+    drop(stop);
+    let served = front.join();
+    daemon.stop()?;
+    match served {
+        Ok(served) => served,
+        Err(_) => Err(anyhow!(
+            "the server has ended; this is a fault of profil-bpf, please report it"
+        )),
+    }
+}
+
+/// Serves on a thread of its own, without any privileges: what others send is read there. Here the configuration is
+/// read, which may be root's.
+fn front(
+    server: Server,
+    daemon: &Daemon,
+    stopped: oneshot::Receiver<()>,
+) -> io::Result<JoinHandle<anyhow::Result<()>>> {
+    let answers = daemon.answers();
+    thread::Builder::new()
+        .name("profil-http".to_owned())
+        .spawn(move || {
+            if let Err(error) = Daemon::give_up_capabilities() {
+                talk::note(&format!("cannot give up capabilities: {error}"));
+            }
+            let stop = async {
+                let _ = stopped.await;
+            };
+            Ok(runtime()?.block_on(server.run(answers, stop))?)
+        })
+}
+
+fn runtime() -> io::Result<Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
 }
 
 /// Takes over what can change. What is wrong changes nothing.
