@@ -192,7 +192,7 @@ impl Handle {
         Ok(())
     }
 
-    /// What became of connections and requests.
+    /// What became of connections and requests; nothing once the server has stopped.
     pub fn counts(&self) -> Counts {
         let shared = self.shared.upgrade();
         shared
