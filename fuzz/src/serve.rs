@@ -36,6 +36,7 @@ fn requests() -> Vec<Vec<u8>> {
     [
         "/",
         "/debug/pprof/profile?seconds=30&pid=4242",
+        "/..a/.%2eb/c.%2E/d",
         "/a%20b/%C3%A9?name=%E2%82%AC+x&&y&z=",
         "Bearer 0123456789abcdef",
         "Basic dTpjb3JyZWN0LWhvcnNlLWJhdHRlcnk=",
@@ -78,7 +79,7 @@ fn configurations() -> Vec<Vec<u8>> {
     [
         &whole[..],
         "listen = [\"[::1]:0\"]\nstathz = 0x61\n[limits]\nconnections = 1",
-        "push = { url = \"http://x\", labels = { a = \"b\" } }\nhistory.memory = \"3GiB\"",
+        "push = { url = \"http://x\", labels = { a = \"b\\\\\" } }\nhistory.memory = \"3GiB\"",
         "drain = \"1s 5ms\"\n[[listen]]\na.b.c = [[[1]], {x = 1979-05-27T07:32:00Z}]",
     ]
     .map(|text| text.as_bytes().to_vec())
