@@ -48,7 +48,14 @@ fn clicks_lead_from_the_machine_to_instructions() {
     page.assert_row(0, &["nginx", "66.7 %"]);
     page.go(&link);
     page.assert_row(0, &["0x1000", "100.0 %"]);
+    let download = "fetch(document.getElementById('download').href).then(async (answer) => \
+                    [answer.status, new Uint8Array(await answer.arrayBuffer())[0]].join())";
+    assert_eq!(page.browser.text(download), "200,31", "a file by gzip");
+    page.press("Backspace");
+    page.assert_row(0, &["parse"]);
     page.browser.evaluate("history.back()");
+    page.browser
+        .wait_for("location.hash.includes('by=address')");
     page.assert_no_troubles();
 }
 
@@ -90,6 +97,9 @@ fn keys_are_enough() {
     page.assert_row(0, &["memcpy", "13.3 %"]);
     let rows = "document.getElementById('table').getAttribute('aria-rowcount')";
     assert_eq!(page.browser.text(rows), "2");
+    page.browser.write("no such name");
+    page.browser
+        .wait_for("document.getElementById('rows').innerText === 'Nothing has that in its name.'");
     page.press("Escape");
     assert_eq!(page.browser.text(rows), "6");
     // Back over the minutes: the first, and the last four.

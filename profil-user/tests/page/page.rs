@@ -1,5 +1,7 @@
 //! The page, as somebody has it before them.
 
+use std::sync::OnceLock;
+
 use profil_tests::{Browser, browser::Held};
 use profil_user::serve::history::MINUTE;
 
@@ -19,7 +21,10 @@ pub(crate) const READY: &str =
 
 impl Page {
     pub(crate) fn open(hash: &str) -> Self {
-        Self::at(serve(data::history()), hash)
+        // Ten thousand functions are not entered once more for each test.
+        static ADDRESS: OnceLock<String> = OnceLock::new();
+        let address = ADDRESS.get_or_init(|| serve(data::history()));
+        Self::at(address.clone(), hash)
     }
 
     pub(crate) fn at(address: String, hash: &str) -> Self {

@@ -128,11 +128,11 @@ const part = (row, ns) => (data.matched && cpuOf(data.matched) ? ns / cpuOf(data
 const NUMBERS = [
   { key: "share", label: "share", width: "62px", of: (row) => row.share, text: (row) => percent(row.share) },
   { key: "error", label: "±", width: "48px", of: (row) => row.error, text: (row) => plusMinus(row.error) },
-  { key: "bars", label: "", width: "minmax(60px, 140px)", bars: true },
-  { key: "user", label: "user", width: "58px", of: (row) => row.user_ns, text: (row) => percent(part(row, row.user_ns)) },
-  { key: "system", label: "system", width: "58px", of: (row) => row.system_ns, text: (row) => percent(part(row, row.system_ns)) },
+  { key: "bars", label: "", width: "minmax(60px, 140px)", bars: true, wide: true },
+  { key: "user", label: "user", width: "58px", of: (row) => row.user_ns, text: (row) => percent(part(row, row.user_ns)), wide: true },
+  { key: "system", label: "system", width: "58px", of: (row) => row.system_ns, text: (row) => percent(part(row, row.system_ns)), wide: true },
   { key: "cpu", label: "CPU s", width: "66px", of: cpuOf, text: (row) => (cpuOf(row) / 1e9).toFixed(2) },
-  { key: "ticks", label: "ticks", width: "66px", of: (row) => row.ticks, text: (row) => whole(row.ticks) },
+  { key: "ticks", label: "ticks", width: "66px", of: (row) => row.ticks, text: (row) => whole(row.ticks), wide: true },
 ];
 const CHANGES = [
   { key: "before", label: "before", width: "66px", of: (row) => row.shares[0], text: (row) => percent(row.shares[0]) },
@@ -160,7 +160,9 @@ const NAMES = {
 };
 
 function columns() {
-  return [...(data.comparing ? CHANGES : NUMBERS), ...NAMES[data.by]];
+  const narrow = matchMedia("(max-width: 800px)").matches;
+  const numbers = data.comparing ? CHANGES : NUMBERS;
+  return [...numbers.filter((column) => !narrow || !column.wide), ...NAMES[data.by]];
 }
 
 const keyOf = (row) => NAMES[data.by].map((column) => row[column.key] ?? "").join("\u0000");
@@ -272,6 +274,7 @@ function drawRows(scroll = false) {
     made.push(line);
   }
   $("rows").replaceChildren(...made);
+  if (!view.length) $("rows").append(element("p", "empty quiet", state.match ? "Nothing has that in its name." : "No CPU time was seen here."));
   const table = $("table");
   table.setAttribute("aria-rowcount", view.length + 1);
   if (view.length) table.setAttribute("aria-activedescendant", `row-${cursor}`);
@@ -425,7 +428,9 @@ const clockOf = (seconds) => new Date(seconds * 1000).toTimeString().slice(0, 5)
 function axis() {
   const { minutes, minute } = timeline;
   if (!minutes.length) return null;
-  const end = minutes[minutes.length - 1].began + minute;
+  // Of a clock that once was years ahead there may be minutes that nobody could ever scroll back from.
+  const last = minutes.findLast(({ began }) => began <= daemon.time + 3600) ?? minutes[minutes.length - 1];
+  const end = last.began + minute;
   const asked = Math.max(60, Math.min(1440, Math.ceil((end - minutes[0].began) / minute)));
   return { start: end - asked * minute, end, minute, count: asked };
 }
@@ -464,7 +469,7 @@ function drawMap() {
     const most = Math.max(1, ...row.ns);
     row.ns.forEach((ns, index) => {
       const at = x(timeline.minutes[index].began);
-      if (at < LABELS - 0.01) return;
+      if (at < LABELS - 0.01 || at >= width) return;
       const heat = Math.sqrt(ns / hottest);
       const size = row.top ? row.height - 1 : Math.max(1, (row.height - 3) * (ns / most));
       pen.fillStyle = `rgb(${hot} / ${row.top ? Math.max(0.04, heat) : 0.75})`;
@@ -709,6 +714,7 @@ function start() {
   window.addEventListener("popstate", again);
   window.addEventListener("hashchange", again);
   window.addEventListener("resize", () => {
+    drawHead();
     drawMap();
     drawRows();
   });
@@ -720,9 +726,14 @@ function start() {
   $("table").focus();
   setInterval(() => {
     if (document.hidden) return;
-    if (state.span === null && !$("help").open) load();
+    const moves = state.span === null || state.base === "now";
+    if (moves && !$("help").open) load();
   }, REFRESH_MS);
-  setInterval(() => !document.hidden && loadTimeline(), 6 * REFRESH_MS);
+  setInterval(() => {
+    if (document.hidden) return;
+    loadDaemon();
+    loadTimeline();
+  }, 6 * REFRESH_MS);
 }
 
 start();
