@@ -9,7 +9,7 @@ use std::{
 
 use prost::Message as _;
 
-use super::table::Table;
+use super::{cost::Cost, table::Table};
 use crate::serve::{ObjectLabel, ProcessLabel, Spot};
 
 /// What is called so stands for all that has no cell of its own.
@@ -194,6 +194,8 @@ pub(super) struct Packed {
     /// How much of it was looked at.
     pub(super) covered: Duration,
     cells: Box<[u8]>,
+    /// The sums of its owners, so that a day can be drawn without unpacking it.
+    owners: Box<[(u32, Cost)]>,
 }
 
 /// Cells, a list for each of their parts: numbers take as few bytes as they need.
@@ -253,14 +255,22 @@ impl Packed {
         // It lives on as numbers; who unpacks them for the last time gives them back.
         let _ = Holds::take(cells.keys(), tables);
         let mut columns = Columns::default();
-        sorted
-            .into_iter()
-            .for_each(|(key, ticks)| columns.push(key, ticks));
+        let mut owners: HashMap<u32, Cost> = HashMap::new();
+        for (key, ticks) in sorted {
+            columns.push(key, ticks);
+            owners.entry(key.owner).or_default().add(&key, ticks);
+        }
         Self {
             began,
             covered,
             cells: columns.encode_to_vec().into(),
+            owners: owners.into_iter().collect(),
         }
+    }
+
+    /// Who had how much.
+    pub(super) const fn owners(&self) -> &[(u32, Cost)] {
+        &self.owners
     }
 
     pub(super) fn columns(&self) -> Columns {
@@ -278,6 +288,6 @@ impl Packed {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.cells.len() + size_of::<Self>()
+        self.cells.len() + size_of_val(&*self.owners) + size_of::<Self>()
     }
 }

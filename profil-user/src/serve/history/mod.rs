@@ -7,6 +7,7 @@
 
 mod cell;
 mod compare;
+mod cost;
 mod fold;
 mod journal;
 mod names;
@@ -28,11 +29,12 @@ use std::{
 use cell::{Cells, Holds, Key, Packed, Tables, Ticks};
 pub use cell::{OTHER, Owner};
 pub use compare::Change;
+pub use cost::Cost;
 use fold::Others;
 use journal::Journal;
 pub use journal::JournalError;
 use names::NamesOfProcesses;
-pub use select::{Cost, Filter, Grouping, Item, Selection, Span};
+pub use select::{Filter, Grouping, Item, Selection, Span};
 pub use timeline::{Moment, Strip, Timeline};
 
 use super::{Spot, Window};

@@ -6,10 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::{
-    Cost, History, MINUTE, Span,
-    cell::{Key, Ticks},
-};
+use super::{Cost, History, MINUTE, Span};
 
 /// CPU time by the minute.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -45,16 +42,14 @@ impl History {
     pub fn timeline(&self, span: Span, strips: usize) -> Timeline {
         let mut minutes: BTreeMap<u64, (Moment, HashMap<u32, u64>)> = BTreeMap::new();
         let mut totals: HashMap<Arc<str>, u64> = HashMap::new();
-        let mut enter = |began: u64, covered, cells: &mut dyn Iterator<Item = (Key, Ticks)>| {
+        let mut enter = |began: u64, covered, costs: &mut dyn Iterator<Item = (u32, Cost)>| {
             let (moment, owners) = minutes.entry(began).or_default();
             moment.began = began;
             moment.covered = moment.covered.saturating_add(covered);
-            for (key, ticks) in cells {
-                let before = moment.cost.ns();
-                moment.cost.add(&key, ticks);
-                let more = moment.cost.ns() - before;
-                let sum = owners.entry(key.owner).or_default();
-                *sum = sum.saturating_add(more);
+            for (owner, cost) in costs {
+                moment.cost.add_cost(&cost);
+                let sum = owners.entry(owner).or_default();
+                *sum = sum.saturating_add(cost.ns());
             }
         };
         for minute in self
@@ -62,12 +57,17 @@ impl History {
             .iter()
             .filter(|minute| span.holds(minute.began))
         {
-            enter(minute.began, minute.covered, &mut minute.columns().iter());
+            let costs = minute.owners().iter().copied();
+            enter(minute.began, minute.covered, &mut { costs });
         }
         let began = self.open.minute * MINUTE;
         if span.holds(began) && !self.open.cells.is_empty() {
-            let cells = self.open.cells.iter().map(|(&key, &ticks)| (key, ticks));
-            enter(began, self.open.covered, &mut { cells });
+            let costs = self.open.cells.iter().map(|(key, &ticks)| {
+                let mut cost = Cost::default();
+                cost.add(key, ticks);
+                (key.owner, cost)
+            });
+            enter(began, self.open.covered, &mut { costs });
         }
         let by_name: Vec<HashMap<Arc<str>, u64>> = minutes
             .values()
