@@ -53,6 +53,8 @@ pub use read::{MOST_BYTES, PprofFile, is_packed, read};
 pub use saved::{Record, Saved};
 #[doc(hidden)]
 pub use seal::sealed_anew;
+#[cfg(feature = "serve")]
+pub(crate) use wire::Fields;
 pub use write::{Packing, write};
 
 /// Texts that are written and looked for.

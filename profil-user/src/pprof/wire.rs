@@ -14,7 +14,7 @@ pub(super) const MOST_BYTES_OF_PART: usize = 1 << 20;
 
 /// A field of a file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Field<'a> {
+pub(crate) struct Field<'a> {
     /// Its number in the schema.
     pub(super) number: u64,
     /// All of its bytes.
@@ -25,11 +25,11 @@ pub(super) struct Field<'a> {
 
 /// The fields of a message, in the order in which they come.
 #[derive(Clone, Debug)]
-pub(super) struct Fields<'a>(&'a [u8]);
+pub(crate) struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
     /// Those of a message of so many bytes.
-    pub(super) const fn of(bytes: &'a [u8]) -> Self {
+    pub(crate) const fn of(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 }

@@ -17,6 +17,7 @@ use prost::Message as _;
 
 use super::cell::{self, Cells, Columns, Key, Owner, Tables};
 use crate::{
+    pprof::Fields,
     profile::BuildId,
     serve::{ObjectLabel, Spot},
 };
@@ -144,7 +145,11 @@ impl Record {
 
     pub(super) fn into_bytes(self) -> io::Result<Vec<u8>> {
         let mut body = ZlibEncoder::new(vec![0; HEAD], Compression::fast());
-        body.write_all(&self.encode_to_vec())?;
+        let unpacked = self.encode_to_vec();
+        if !is_affordable(&unpacked) {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        body.write_all(&unpacked)?;
         let mut bytes = body.finish()?;
         let length = bytes.len() - HEAD;
         if length > MOST_BODY {
@@ -172,9 +177,19 @@ impl Record {
         let mut unpacked = Vec::new();
         let unpacker = ZlibDecoder::new(body).take(MOST_UNPACKED);
         { unpacker }.read_to_end(&mut unpacked).ok()?;
+        if !is_affordable(&unpacked) {
+            return None;
+        }
         let record = Self::decode(&unpacked[..]).ok()?;
         Some((record, HEAD + length))
     }
+}
+
+/// Whether a record is no larger than it can be: a name of two bytes takes a hundred in memory, so what somebody has
+/// put there is looked at before it is believed. What would not be read is not written, either.
+fn is_affordable(unpacked: &[u8]) -> bool {
+    let names = Fields::of(unpacked).take(MOST_CELLS + 1).count();
+    (unpacked.len() as u64) < MOST_UNPACKED && names <= MOST_CELLS
 }
 
 impl OwnerRecord {

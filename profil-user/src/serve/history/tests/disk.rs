@@ -1,4 +1,6 @@
-use std::{fs, os::unix::fs::PermissionsExt as _};
+use std::{fs, io::Write as _, os::unix::fs::PermissionsExt as _};
+
+use flate2::{Compression, write::ZlibEncoder};
 
 use proptest::prelude::*;
 
@@ -106,6 +108,28 @@ fn a_torn_end_costs_the_last_minute() {
         let (records, damaged) = records_of(&bytes[..bytes.len() - cut]);
         assert_eq!((records.len(), damaged), (4, 1), "{cut}");
     }
+}
+
+/// A million empty names in a record of a few kilobytes, whose CRC is right.
+#[test]
+fn a_record_that_unpacks_to_a_flood_is_not_believed() {
+    let flood = [0x1a, 0].repeat(1 << 20);
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::best());
+    packed.write_all(&flood).unwrap();
+    let packed = packed.finish().unwrap();
+    assert!(packed.len() < 10_000);
+    let head = |body: &[u8]| {
+        [
+            (body.len() as u32).to_le_bytes(),
+            crc32fast::hash(body).to_le_bytes(),
+        ]
+        .concat()
+    };
+    let file = [&[0x89, b'p', b'f', 1][..], &head(&packed), &packed].concat();
+    assert_eq!(records_of(&file), (Vec::new(), 1));
+    let bytes = bytes_on_disk(1);
+    let good = &bytes[12..];
+    assert_eq!(bytes[4..12], head(good), "it is the layout of a record");
 }
 
 proptest! {
