@@ -5,6 +5,7 @@ mod sample;
 use std::{fs, path::Path, time::Duration};
 
 use proptest::prelude::*;
+use rustix::fs::{CWD, FileType};
 
 use super::{
     Config, Mode, PushKind, Setting, Size,
@@ -261,8 +262,17 @@ fn a_file_that_cannot_be_read_is_named() {
         error.to_string(),
         "/nowhere/p.toml: cannot read the configuration: No such file or directory (os error 2)"
     );
-    let error = Config::read(Some(Path::new("/dev/zero")), &[]).unwrap_err();
-    assert!(error.to_string().ends_with("it is not a regular file"));
+    let dir = tempfile::tempdir().unwrap();
+    let pipe = dir.path().join("pipe");
+    rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+    for odd in [Path::new("/dev/zero"), dir.path(), &pipe] {
+        let error = Config::read(Some(odd), &[]).unwrap_err();
+        assert!(error.to_string().ends_with("it is not a regular file"));
+    }
+    assert_eq!(
+        Config::read(Some(Path::new("/dev/null")), &[]),
+        Ok(Config::default())
+    );
 }
 
 #[test]

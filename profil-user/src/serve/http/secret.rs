@@ -3,7 +3,7 @@
 use std::{
     fs::File,
     io::{self, Read as _},
-    os::unix::fs::MetadataExt as _,
+    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
     path::Path,
 };
 
@@ -18,7 +18,12 @@ pub(super) const OTHERS: u32 = 0o007;
 /// Reads a file that none of some people may read or write; or why not, and what to do.
 pub(in crate::serve) fn read(path: &Path, forbidden: u32) -> Result<Vec<u8>, String> {
     let said = |error: io::Error| error.to_string();
-    let file = File::open(path).map_err(said)?;
+    // Nobody is waited for who would write into a pipe.
+    let file = File::options()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open(path)
+        .map_err(said)?;
     let metadata = file.metadata().map_err(said)?;
     if !metadata.is_file() {
         return Err("it is not a regular file".to_owned());

@@ -91,6 +91,8 @@ pub(crate) fn shown(header: &[u8]) -> Option<Vec<u8>> {
 mod tests {
     use std::{fs, os::unix::fs::PermissionsExt as _};
 
+    use rustix::fs::{CWD, FileType, Mode};
+
     use super::{Token, shown};
 
     const TOKEN: &str = "0123456789abcdef";
@@ -149,6 +151,15 @@ mod tests {
             let error = read(content.as_bytes(), mode).unwrap_err();
             assert_eq!(error, format!("cannot take the token from FILE: {wanted}"));
         }
+    }
+
+    #[test]
+    fn a_pipe_is_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR, 0).unwrap();
+        let error = Token::read(&pipe).unwrap_err().to_string();
+        assert!(error.ends_with("it is not a regular file"), "{error}");
     }
 
     #[test]
