@@ -151,9 +151,7 @@ fn code_of(object: &ObjectLabel, start: Option<u64>, items: &[&Item]) -> Result<
         &[],
     );
     // What comes after may be another function's.
-    listing
-        .instructions
-        .retain(|one| one.address <= last.saturating_add(1));
+    listing.instructions.retain(|one| one.address <= last);
     Ok(listing)
 }
 
@@ -191,7 +189,7 @@ impl<'a> Lines<'a> {
         self.add(item.address, text.to_owned(), &item.cost);
     }
 
-    /// Every instruction with its cost; and what is at several or at none, beside them.
+    /// Every instruction with its cost; and what is at none of them, between them.
     fn add_listing(&mut self, listing: &Listing, items: &[&Item]) {
         let instructions = &listing.instructions;
         let mut costs = vec![Cost::default(); instructions.len()];
@@ -201,14 +199,11 @@ impl<'a> Lines<'a> {
                 rest.push((instructions.len(), item, "(addresses with few ticks)"));
                 continue;
             };
-            // A bin holds two addresses, and begins at an even one.
-            let end = address.saturating_add(2 - (address & 1));
-            let first = instructions.partition_point(|one| one.address < address);
-            let next = instructions.partition_point(|one| one.address < end);
-            match next - first {
-                1 => costs[first].add_cost(&item.cost),
-                0 => rest.push((first, item, "(no instruction begins here)")),
-                _ => rest.push((first, item, "(one of the two below)")),
+            // The daemon has no bins: addresses are exact.
+            let place = instructions.partition_point(|one| one.address < address);
+            match instructions.get(place) {
+                Some(one) if one.address == address => costs[place].add_cost(&item.cost),
+                _ => rest.push((place, item, "(no instruction begins here)")),
             }
         }
         rest.sort_by_key(|(before, item, _)| (*before, item.address));

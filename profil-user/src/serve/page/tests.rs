@@ -206,6 +206,10 @@ fn with_a_file_there_are_instructions() {
     assert!(rows.iter().any(|row| row["text"] != ""), "{found}");
     let ticks: u64 = rows.iter().map(|row| row["ticks"].as_u64().unwrap()).sum();
     assert_eq!(ticks, 33, "{found}");
+    let first = rows
+        .iter()
+        .find(|row| row["address"] == format!("{start:#x}"));
+    assert_eq!(first.unwrap()["ticks"], 11, "{found}");
 }
 
 #[test]
