@@ -232,8 +232,10 @@ pub(crate) fn of_figures(figures: &Figures) -> Vec<Family> {
     let profiles = Family::counter("profil_profiles", "Profiles that were taken on demand");
     let memory = Family::gauge("profil_memory", "Memory").bytes();
     let memory = memory.with(&[("what", "kernel_maps")], figures.kernel_bytes as f64);
-    let memory = match resident_bytes() {
-        Some(bytes) => memory.with(&[("what", "resident")], bytes as f64),
+    let memory = match memory_bytes() {
+        Some((resident, private)) => memory
+            .with(&[("what", "resident")], resident as f64)
+            .with(&[("what", "private")], private as f64),
         None => memory,
     };
     let rate = Family::gauge(
@@ -266,11 +268,15 @@ pub(crate) fn of_figures(figures: &Figures) -> Vec<Family> {
     ]
 }
 
-/// Memory of ours that is there (proc_pid_statm(5), the second number, in pages).
-pub(crate) fn resident_bytes() -> Option<u64> {
+/// Memory of ours that is there, and the part of it that is no file's: symbol tables are read through mappings of the
+/// files that they are in, which the kernel takes back when it likes (proc_pid_statm(5), the second and third number, in
+/// pages).
+fn memory_bytes() -> Option<(u64, u64)> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: u64 = text.split(' ').nth(1)?.parse().ok()?;
-    Some(pages * rustix::param::page_size() as u64)
+    let mut pages = text.split(' ').skip(1).map(str::parse::<u64>);
+    let (resident, shared) = (pages.next()?.ok()?, pages.next()?.ok()?);
+    let bytes = rustix::param::page_size() as u64;
+    Some((resident * bytes, resident.saturating_sub(shared) * bytes))
 }
 
 /// What an outcome is called as a label value: a word.

@@ -15,12 +15,12 @@ fn names_and_objects_without_end_cost_neither_memory_nor_others() {
     let good = Burner::start(Workload::Busy, &[]);
     let good_name = super::comm_of(good.pid());
     super::wait_for_series(&daemon, &good_name);
-    let resident = |daemon: &Daemon| {
+    let private = |daemon: &Daemon| {
         daemon
             .metrics()
-            .sum("profil_memory_bytes", &[("what", "resident")])
+            .sum("profil_memory_bytes", &[("what", "private")])
     };
-    let (memory, before) = (resident(&daemon), daemon.metrics());
+    let (memory, before) = (private(&daemon), daemon.metrics());
     // One changes its name a thousand times a second, the other has ten thousand objects, and ticks in all.
     let _renames = Burner::start(Workload::Restless, &["names"]);
     let _maps = Burner::start(Workload::Restless, &["objects", "10000"]);
@@ -42,7 +42,7 @@ fn names_and_objects_without_end_cost_neither_memory_nor_others() {
     let objects = metrics.sum("profil_cpu_seconds_total", &others);
     assert!(objects > 0.5, "{objects} s of who has ten thousand objects");
     const MIB: f64 = 1048576.0;
-    let grown = (resident(&daemon) - memory) / MIB;
-    assert!(grown < 100.0, "{grown} MiB more");
+    let grown = (private(&daemon) - memory) / MIB;
+    assert!(grown < 64.0, "{grown} MiB more");
     daemon.end();
 }

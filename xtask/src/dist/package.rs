@@ -13,8 +13,9 @@ use flate2::{Compression, GzBuilder};
 use crate::{exec, run::PROFIL_BPF, workspace};
 
 /// Beside the program.
-const DOCUMENTS: [&str; 6] = [
+const DOCUMENTS: [&str; 7] = [
     "README.md",
+    "docs/OPERATING.md",
     "docs/TROUBLESHOOTING.md",
     "docs/profile.schema.json",
     "CHANGELOG.md",
