@@ -3,6 +3,7 @@
 //! They need root and a C compiler, and they measure: run them with `--test-threads=1` on a
 //! machine with nothing else to do.
 
+mod always_on;
 mod annotate;
 mod conservation;
 mod control;

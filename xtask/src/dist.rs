@@ -8,6 +8,7 @@ use std::{
     fmt::Write as _,
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use anyhow::{Context as _, Result};
@@ -17,7 +18,7 @@ use crate::{
     arch::Arch,
     cross::{self, Compiler},
     elf::Needs,
-    run, workspace,
+    exec, run, workspace,
 };
 
 /// The version that is shipped.
@@ -126,6 +127,32 @@ impl StaticBuild {
         self.executable(&run::BUILD, run::PROFIL_BPF)
     }
 
+    /// Has one cargo build the same for several architectures, so that each CPU has something to do while one
+    /// large crate is compiled; who builds it by itself afterwards finds it done.
+    ///
+    /// # Errors
+    ///
+    /// If a build fails.
+    pub(crate) fn together(builds: &[Self], cargo_args: &[&str]) -> Result<()> {
+        let mut cargo = workspace::cargo();
+        cargo.args(cargo_args);
+        for build in builds {
+            build.set_up(&mut cargo)?;
+        }
+        exec::run(&mut cargo)
+    }
+
+    /// Tells a cargo to build for our architecture.
+    fn set_up(&self, cargo: &mut Command) -> Result<()> {
+        // Without the target, build scripts and procedural macros would get the flags too.
+        cargo.args(["--target", self.arch.triple()]);
+        for name in OVERRIDING {
+            cargo.env_remove(name);
+        }
+        cargo.env(cross::cargo_variable(self.arch, "RUSTFLAGS"), RUSTFLAGS);
+        self.compiler.set_up_cargo(cargo)
+    }
+
     /// Runs cargo and returns the executable that it made for `target`.
     ///
     /// # Errors
@@ -134,13 +161,7 @@ impl StaticBuild {
     pub(crate) fn executable(&self, cargo_args: &[&str], target: &str) -> Result<PathBuf> {
         let mut cargo = workspace::cargo();
         cargo.args(cargo_args);
-        // Without the target, build scripts and procedural macros would get the flags too.
-        cargo.args(["--target", self.arch.triple()]);
-        for name in OVERRIDING {
-            cargo.env_remove(name);
-        }
-        cargo.env(cross::cargo_variable(self.arch, "RUSTFLAGS"), RUSTFLAGS);
-        self.compiler.set_up_cargo(&mut cargo)?;
+        self.set_up(&mut cargo)?;
         let built = workspace::executable_of(&mut cargo, target)?;
         check(&read(&built)?, self.arch)
             .with_context(|| format!("{} is no use", built.display()))?;

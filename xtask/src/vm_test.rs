@@ -104,6 +104,7 @@ pub(crate) fn add_steps(steps: &mut Steps, options: &Options) -> Vec<String> {
     let Some((legs, arches, mut budgets)) = selected else {
         return lines;
     };
+    steps.step("what guests run", || guest::build_together(&arches));
     let mut guests = BTreeMap::new();
     for arch in arches {
         let name = format!("the guest for {arch}");

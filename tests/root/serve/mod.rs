@@ -4,7 +4,7 @@ mod hostile;
 mod load;
 mod nobody;
 mod prometheus;
-mod restarts;
+pub(crate) mod restarts;
 
 use std::{
     fs,

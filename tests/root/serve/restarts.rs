@@ -17,12 +17,12 @@ use rustix::process::Signal;
 use super::{Burner, comm_of};
 
 /// A BPF file system of the test's own, and a directory for the state.
-pub(super) struct Home {
+pub(crate) struct Home {
     dir: tempfile::TempDir,
 }
 
 impl Home {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let mount = dir.path().join("bpf");
         fs::create_dir(&mount).expect("a directory");
@@ -37,24 +37,24 @@ impl Home {
         Self { dir }
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.dir.path()
     }
 
-    pub(super) fn pins(&self) -> PathBuf {
+    pub(crate) fn pins(&self) -> PathBuf {
         self.path().join("bpf/pins")
     }
 
-    pub(super) fn state(&self) -> PathBuf {
+    pub(crate) fn state(&self) -> PathBuf {
         self.path().join("state")
     }
 
-    fn profiler(&self) -> Profiler {
+    pub(crate) fn profiler(&self) -> Profiler {
         let pin = format!("--pin={}", self.pins().display());
         Daemon::profiler().arg(pin).arg("--state").arg(self.state())
     }
 
-    pub(super) fn unpin(&self) -> String {
+    pub(crate) fn unpin(&self) -> String {
         let state = self.dir.path().join("state");
         let finished = Profiler::new()
             .args(["serve", "--config", "/dev/null", "--unpin"])

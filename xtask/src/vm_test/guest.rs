@@ -19,7 +19,7 @@ use super::{
     libraries::{Libraries, Program},
     packages,
 };
-use crate::{arch::Arch, dist::StaticBuild, exec, workspace};
+use crate::{arch::Arch, dist::StaticBuild, exec, run, workspace};
 
 /// The first process.
 pub(super) const INIT: &str = include_str!("init.sh");
@@ -48,8 +48,10 @@ const PROFIL_WORKLOADS: &str = "profil-workloads";
 /// Modules of the tests that a virtual machine is no place for: one drives a terminal by a
 /// program that the guest does not have, one draws on a terminal what other tests print, one wants
 /// rates that an emulated CPU cannot keep, one is about time alone, of which it takes much, one wants a
-/// second CPU, and one a compiler. The controllers of a guest are where its first process has put them.
-const LEFT_OUT: [&str; 7] = [
+/// second CPU, one a compiler, and one a Prometheus and more time than there is (`always_on` has its main job). The
+/// controllers of a guest are where its first process has put them.
+const LEFT_OUT: [&str; 8] = [
+    "serve::",
     "terminal::",
     "top::",
     "high_rate::",
@@ -75,7 +77,8 @@ const OF_NAMES_AND_FILES: [&str; 9] = [
 
 /// Modules of what is no part of the main job: on kernels of our architecture between the oldest and the
 /// newest of a run they are left out, because what works on both works there.
-const OF_FURTHER_JOBS: [&str; 5] = [
+const OF_FURTHER_JOBS: [&str; 6] = [
+    "always_on::",
     "control::",
     "jitter::",
     "lifecycle::",
@@ -105,6 +108,21 @@ const TEXTS: [(&str, &str); 2] = [
     ),
     ("/etc/group", "root:x:0:\nnogroup:x:65534:\n"),
 ];
+
+/// Builds what is built by cargo, for all architectures at once.
+///
+/// # Errors
+///
+/// If something cannot be fetched or built.
+pub(super) fn build_together(arches: &[Arch]) -> Result<()> {
+    let builds: Vec<_> = arches
+        .iter()
+        .copied()
+        .map(StaticBuild::provide)
+        .collect::<Result<_>>()?;
+    StaticBuild::together(&builds, &run::BUILD)?;
+    StaticBuild::together(&builds, &ROOT_TESTS)
+}
 
 /// Builds all of it, and returns the file that a kernel is started with.
 ///
