@@ -13,7 +13,7 @@ use crate::{
 /// The page in a browser.
 pub(crate) struct Page {
     pub(crate) browser: Browser,
-    address: String,
+    pub(crate) address: String,
 }
 
 pub(crate) const READY: &str =

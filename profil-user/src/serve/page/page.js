@@ -74,7 +74,8 @@ function query(extra, spans) {
 }
 
 async function fetchJson(path) {
-  const response = await fetch(path, { headers: { Accept: "application/json" } });
+  // The page's own address may have a token in it, with which a script may not ask; the browser sends it all the same.
+  const response = await fetch(new URL(path, location.origin), { headers: { Accept: "application/json" } });
   if (!response.ok) throw new Error((await response.text()).slice(0, 300).trim() || `HTTP ${response.status}`);
   return response.json();
 }
