@@ -271,7 +271,7 @@ pub(crate) fn of_figures(figures: &Figures) -> Vec<Family> {
 /// Memory of ours that is there, and the part of it that is no file's: symbol tables are read through mappings of the
 /// files that they are in, which the kernel takes back when it likes (proc_pid_statm(5), the second and third number, in
 /// pages).
-fn memory_bytes() -> Option<(u64, u64)> {
+pub(super) fn memory_bytes() -> Option<(u64, u64)> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     let mut pages = text.split(' ').skip(1).map(str::parse::<u64>);
     let (resident, shared) = (pages.next()?.ok()?, pages.next()?.ok()?);

@@ -6,7 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::row::{ObjectLabel, ProcessLabel, Row, Spot, Window};
+use super::{
+    metrics::memory_bytes,
+    row::{ObjectLabel, ProcessLabel, Row, Spot, Window},
+};
 use crate::{
     profile::{Count, Object, ObjectId, ObjectKind},
     symbolize::{Name, Symbolizer, Ticks},
@@ -16,6 +19,10 @@ use crate::{
 
 /// Addresses whose names are kept. With more, all are looked up anew.
 const MOST_NAMES: usize = 1 << 18;
+
+/// Memory that symbol tables may take, and all that is made of them, in bytes: those of one large program can be as much.
+/// With more, all are read anew when they are needed.
+const MOST_BYTES: u64 = 64 << 20;
 
 /// How long what processes say of the code that they generate is believed: they go on generating.
 const GENERATED_ANEW: Duration = Duration::from_secs(60);
@@ -33,6 +40,8 @@ pub(crate) struct Naming {
     /// Of generated code, which changes.
     generated: Symbolizer,
     generated_since: Instant,
+    /// How much our memory has grown while names were looked up, since they were last forgotten.
+    grown: u64,
     spots: HashMap<(ObjectId, Option<u64>, Arc<str>), Arc<Spot>>,
 }
 
@@ -46,6 +55,7 @@ impl Naming {
             symbolizer: Symbolizer::new(),
             generated: Symbolizer::new(),
             generated_since: Instant::now(),
+            grown: 0,
             spots: HashMap::new(),
         }
     }
@@ -58,7 +68,10 @@ impl Naming {
     /// The rows of an increment, of a clock of which a tick is worth `period_ns`.
     pub(crate) fn name(&mut self, increment: &Increment, period_ns: u64) -> Window {
         self.learn(increment);
+        let private = || memory_bytes().map_or(0, |(_, private)| private);
+        let before = private();
         self.look_up(increment);
+        self.grown += private().saturating_sub(before);
         let doers: Vec<_> = increment
             .doers
             .iter()
@@ -101,7 +114,7 @@ impl Naming {
             self.labels.clear();
             self.forget();
         }
-        if self.known() > MOST_NAMES {
+        if self.known() > MOST_NAMES || self.grown > MOST_BYTES {
             self.forget();
         }
         if self.generated_since.elapsed() > GENERATED_ANEW {
@@ -118,6 +131,7 @@ impl Naming {
     fn forget(&mut self) {
         self.symbolizer = Symbolizer::new();
         self.generated = Symbolizer::new();
+        self.grown = 0;
         self.spots.clear();
     }
 
