@@ -8,12 +8,13 @@ use profil_common::Outcome;
 use crate::{
     error::StartError,
     export::{Destination, OutputError, text::note_text},
-    kernel::{ClockError, Feature, LoadError, Missing},
+    kernel::{ClockError, Feature, LoadError, Missing, PinError},
     launch::LaunchError,
     options::{Rate, Tgid},
     pprof::{self, PprofFile},
     profile::{ElfClass, Note, ObjectId, Profile},
     recorded::RecordedError,
+    serve::{StoreError, config::Exposed, http},
     symbolize::{NotApart, WhyUnnamed},
     target::{CgroupError, TargetError},
 };
@@ -99,6 +100,7 @@ fn errors() -> Vec<String> {
     };
     let format = Destination::parse(&program, None).expect_err("no format");
     let mut all: Vec<_> = start.iter().map(ToString::to_string).collect();
+    all.extend(of_the_daemon());
     all.extend([
         recorded.to_string(),
         format.to_string(),
@@ -114,6 +116,41 @@ fn errors() -> Vec<String> {
         NotApart::Processes.to_string(),
     ]);
     all
+}
+
+/// What the daemon says before it ends.
+fn of_the_daemon() -> Vec<String> {
+    let dir = PathBuf::from("/a/directory");
+    let address = ([0, 0, 0, 0], 9097).into();
+    vec![
+        http::ServeError::Exposed(Exposed::Open(address)).to_string(),
+        http::ServeError::Listen {
+            address,
+            source: denied(),
+        }
+        .to_string(),
+        PinError::NotBpf(dir.clone()).to_string(),
+        PinError::NotOurs(dir.clone()).to_string(),
+        PinError::OtherLayout {
+            path: dir.clone(),
+            found: 2,
+            known: 1,
+        }
+        .to_string(),
+        PinError::Link(denied()).to_string(),
+        StartError::OtherClock {
+            dir: dir.clone(),
+            there: "97 Hz".to_owned(),
+            asked: "50 Hz".to_owned(),
+        }
+        .to_string(),
+        StoreError::Taken(dir.clone()).to_string(),
+        StoreError::Foreign {
+            path: dir,
+            why: "is damaged",
+        }
+        .to_string(),
+    ]
 }
 
 /// Notes that ask for something to be done, as they are printed.
