@@ -27,8 +27,8 @@ const MOST_BYTES: u64 = 64 << 20;
 /// How long what processes say of the code that they generate is believed: they go on generating.
 const GENERATED_ANEW: Duration = Duration::from_secs(60);
 
-/// What a process is called of which nothing is known any more.
-const NAMELESS: &str = "[ended]";
+/// What a process is called that has no name, or of which none is known any more.
+const NAMELESS: &str = "[no name]";
 
 /// Gives the ticks of increments names.
 pub(crate) struct Naming {
