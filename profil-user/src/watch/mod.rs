@@ -82,10 +82,10 @@ impl Watch {
         (self.adopted, self.instance)
     }
 
-    /// Removes, unread, what whoever was here before had written down and not yet removed.
-    pub(crate) fn discard(&mut self, half: u16) -> Result<(), RunError> {
+    /// Removes, unread, what whoever was here before had written down, up to a half, and not yet removed.
+    pub(crate) fn discard(&mut self, last: u16) -> Result<(), RunError> {
         let (mut strays, written) = self.counters.settled_strays()?;
-        strays.retain(|(key, _): &(StrayKey, _)| key.half == half && half != written);
+        strays.retain(|(key, _): &(StrayKey, _)| is_kept(key.half, last, written));
         Ok(self.counters.remove_strays(&strays)?)
     }
 
@@ -226,5 +226,37 @@ impl Watch {
         self.generation += 1;
         self.told = 0;
         self.renewed = Instant::now();
+    }
+}
+
+/// Whether what is in a half of the table was written down by who wrote down all up to the half `last`, while
+/// now another one is written. A turn takes in all that it finds: where somebody was killed between a turn and its
+/// end, the next one wrote down two halves together.
+fn is_kept(half: u16, last: u16, written: u16) -> bool {
+    // Numbers go around: how many turns ago a half was written tells what came before what.
+    let turns_since = |half: u16| written.wrapping_sub(half).wrapping_sub(1);
+    half != written && turns_since(half) >= turns_since(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_kept;
+
+    #[test]
+    fn all_halves_up_to_the_last_that_was_kept_are_kept() {
+        // Also where their numbers go around.
+        for written in [0, 1, 2, 3, 500, u16::MAX] {
+            let ago = |turns: u16| written.wrapping_sub(turns);
+            for last in 1..4 {
+                for half in 0..6 {
+                    let expected = half >= last;
+                    assert_eq!(is_kept(ago(half), ago(last), written), expected);
+                }
+            }
+            // Nobody has written down what is still written; then, nothing is known of the others.
+            for half in 0..6 {
+                assert!(!is_kept(ago(half), written, written));
+            }
+        }
     }
 }
