@@ -166,8 +166,9 @@ impl Pins {
             event => event?,
         };
         let link = bpf::link(self.program.as_fd(), event.fd.as_fd()).map_err(PinError::Link)?;
-        pin(link.as_fd(), &path)?;
-        Ok(event.enable()?)
+        // On before it has a name: who is killed in between leaves nothing, and not a clock that stands still.
+        event.enable()?;
+        pin(link.as_fd(), &path)
     }
 }
 
