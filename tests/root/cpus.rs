@@ -15,10 +15,10 @@ use rustix::process::Signal;
 const SWITCH: &str = "/sys/devices/system/cpu/cpu1/online";
 
 /// A CPU that is offline for as long as this lives.
-struct Offline;
+pub(crate) struct Offline;
 
 impl Offline {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         fs::write(SWITCH, "0").expect("root may");
         Self
     }
@@ -28,6 +28,11 @@ impl Drop for Offline {
     fn drop(&mut self) {
         let _ = fs::write(SWITCH, "1");
     }
+}
+
+/// Whether there is a CPU that can be switched off.
+pub(crate) fn can_be_switched() -> bool {
+    fs::read_to_string(SWITCH).is_ok_and(|text| text.trim() == "1")
 }
 
 struct Busy(Child);
@@ -42,7 +47,7 @@ impl Drop for Busy {
 #[test]
 fn a_cpu_that_comes_back_is_followed() {
     let _machine = claim_machine!();
-    if fs::read_to_string(SWITCH).is_ok_and(|text| text.trim() == "1") {
+    if can_be_switched() {
         let start = |_| {
             Busy(
                 Command::new(Workload::Busy.executable())

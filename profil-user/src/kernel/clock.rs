@@ -170,12 +170,7 @@ impl Clock {
         if online != on_cpus.online {
             let cpus = cpus::parse_list(&online)
                 .ok_or_else(|| ClockError::Cpus(io::ErrorKind::InvalidData.into()))?;
-            let is_online = |event: &Event| event.cpu.is_none_or(|cpu| cpus.contains(&cpu));
-            for event in self.events.extract_if(.., |event| !is_online(event)) {
-                let ns = event.elapsed_ns()?;
-                self.gone.ns += ns;
-                self.gone.ticks += ns as f64 / self.beat.periods_ns()[event.period] as f64;
-            }
+            self.let_go(|event| event.cpu.is_some_and(|cpu| !cpus.contains(&cpu)))?;
             for cpu in cpus {
                 if !self.events.iter().any(|event| event.cpu == Some(cpu)) {
                     self.add_cpu(cpu, on_cpus)?;
@@ -186,6 +181,29 @@ impl Clock {
         // What is known when a CPU goes before the next look.
         for event in &mut self.events {
             event.read_ns = event.elapsed_ns()?;
+        }
+        Ok(())
+    }
+
+    /// Follows a CPU by events of its own anew: those that it had stand still.
+    #[cfg(feature = "serve")]
+    pub(crate) fn renew_cpu(&mut self, cpu: u32) -> Result<(), ClockError> {
+        let Some(on_cpus) = self.on_cpus.take() else {
+            return Ok(());
+        };
+        let renewed = self
+            .let_go(|event| event.cpu == Some(cpu))
+            .and_then(|()| self.add_cpu(cpu, &on_cpus));
+        self.on_cpus = Some(on_cpus);
+        renewed
+    }
+
+    /// Closes events, and keeps their time.
+    fn let_go(&mut self, is_gone: impl Fn(&Event) -> bool) -> Result<(), ClockError> {
+        for event in self.events.extract_if(.., |event| is_gone(event)) {
+            let ns = event.elapsed_ns()?;
+            self.gone.ns += ns;
+            self.gone.ticks += ns as f64 / self.beat.periods_ns()[event.period] as f64;
         }
         Ok(())
     }

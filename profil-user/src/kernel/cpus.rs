@@ -8,6 +8,13 @@ pub(super) fn online_list() -> io::Result<String> {
     fs::read_to_string("/sys/devices/system/cpu/online")
 }
 
+/// The CPUs that there may ever be: values of maps by CPU are in their order.
+#[cfg(feature = "serve")]
+pub(super) fn possible() -> io::Result<Vec<u32>> {
+    let list = fs::read_to_string("/sys/devices/system/cpu/possible")?;
+    parse_list(&list).ok_or(io::ErrorKind::InvalidData.into())
+}
+
 /// Parses a list such as `0-3,8`. `None` if it is no such list.
 pub(super) fn parse_list(list: &str) -> Option<Vec<u32>> {
     let mut cpus = Vec::new();

@@ -38,6 +38,9 @@ pub enum CountersError {
     /// The strays cannot be read or removed.
     #[error("cannot read the table of strays (BPF_MAP_LOOKUP_BATCH, Linux 5.6)")]
     Strays(#[source] io::Error),
+    /// It is not known which CPUs there may be.
+    #[error("cannot read which CPUs there may be (/sys/devices/system/cpu/possible)")]
+    Cpus(#[source] io::Error),
     /// The bins cannot be mapped.
     #[error("cannot map the bins (BPF_F_MMAPABLE, Linux 5.5)")]
     Mapping(#[source] io::Error),
@@ -125,6 +128,17 @@ impl Counters {
             }
         }
         Ok(sum)
+    }
+}
+
+#[cfg(feature = "serve")]
+impl Counters {
+    /// CPUs, and the runs of each.
+    pub(crate) fn runs(&self) -> Result<Vec<(u32, u64)>, CountersError> {
+        let tallies = self.tally.get(&0, 0)?;
+        let cpus = super::cpus::possible().map_err(CountersError::Cpus)?;
+        let runs = tallies.iter().map(|tally| tally.runs);
+        Ok(cpus.into_iter().zip(runs).collect())
     }
 }
 

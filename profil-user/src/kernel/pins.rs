@@ -142,11 +142,24 @@ impl Pins {
             }
         }
         for cpu in cpus {
-            for (period, &period_ns) in self.meta.periods_ns.iter().enumerate() {
-                self.attach(cpu, period, period_ns)?;
-            }
+            self.add_cpu(cpu)?;
         }
         self.online = online;
+        Ok(())
+    }
+
+    /// Lets the clock tick on a CPU anew: what it has there stands still.
+    pub(crate) fn renew_cpu(&mut self, cpu: u32) -> Result<(), PinError> {
+        for (path, _) in links(&self.dir)?.into_iter().filter(|&(_, of)| of == cpu) {
+            fs::remove_file(&path).map_err(|error| PinError::remove(&path, error))?;
+        }
+        self.add_cpu(cpu)
+    }
+
+    fn add_cpu(&self, cpu: u32) -> Result<(), PinError> {
+        for (period, &period_ns) in self.meta.periods_ns.iter().enumerate() {
+            self.attach(cpu, period, period_ns)?;
+        }
         Ok(())
     }
 

@@ -53,6 +53,8 @@ pub use layout_error::LayoutError;
 pub(crate) use ledger::{Known, Ledger};
 #[cfg(feature = "session")]
 pub(crate) use machine::busy_ns;
+#[cfg(feature = "serve")]
+pub(crate) use machine::busy_ns_by_cpu;
 #[cfg(feature = "fuzz")]
 pub(crate) use mappings::parse as parse_mappings;
 pub(crate) use mappings::{Backing, FileId, FileMapping, Mapping, read as read_mappings};

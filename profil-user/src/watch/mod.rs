@@ -4,6 +4,7 @@
 
 mod cgroups;
 mod increment;
+mod pulse;
 mod start;
 
 use std::time::{Duration, Instant, SystemTime};
@@ -19,6 +20,7 @@ use crate::{
 };
 use cgroups::Cgroups;
 pub(crate) use increment::{Account, Doer, Increment};
+use pulse::Pulse;
 pub(crate) use start::WatchOptions;
 
 /// How soon the side-band is read again: on a machine that starts programs all day we would be woken
@@ -36,6 +38,7 @@ const TOO_MANY_OBJECTS: usize = 1 << 16;
 pub(crate) struct Watch {
     ticking: Ticking,
     counters: Counters,
+    pulse: Pulse,
     side_band: Option<SideBand>,
     looks: Looks,
     objects: Objects,
@@ -108,7 +111,26 @@ impl Watch {
         {
             log::warn!("{error}");
         }
+        for cpu in self.silent()? {
+            log::warn!("the clock of CPU {cpu} stood still, and was made anew");
+            match &mut self.ticking {
+                Ticking::Held(clock) => clock.renew_cpu(cpu)?,
+                Ticking::Pinned(pins) => pins.renew_cpu(cpu)?,
+            }
+            // It went away together with the clock.
+            if let Some(side_band) = &mut self.side_band
+                && let Err(error) = side_band.renew_cpu(cpu)
+            {
+                log::warn!("{error}");
+            }
+        }
         Ok(())
+    }
+
+    /// CPUs that went and came again while nobody looked.
+    fn silent(&mut self) -> Result<Vec<u32>, RunError> {
+        let online = target::busy_ns_by_cpu();
+        Ok(self.pulse.silent(&online, &self.counters.runs()?))
     }
 
     /// Everything that has ticked since the last call. It stays in the kernel until [`Watch::settle`].

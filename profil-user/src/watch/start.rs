@@ -7,7 +7,7 @@ use std::{
 
 use profil_common::{Settings, Wanted};
 
-use super::{Cgroups, Ticking, Watch};
+use super::{Cgroups, Pulse, Ticking, Watch};
 use crate::{
     error::StartError,
     kernel::{Beat, Clock, Counters, KernelHalf, LoadPlan, PidNamespace, Pins, SideBand},
@@ -54,9 +54,11 @@ impl Watch {
         let (mut looks, mut objects) = (Looks::new(false), Objects::default());
         looks.look_at_everybody(&mut objects);
         let attached = attach(options)?;
+        let period_ns = attached.period_ns.round() as u64;
         Ok(Self {
             ticking: attached.ticking,
             counters: attached.counters,
+            pulse: Pulse::new(period_ns),
             side_band,
             looks,
             objects,
@@ -67,7 +69,7 @@ impl Watch {
             pending: Vec::new(),
             taken_ns: 0,
             turned: SystemTime::now(),
-            period_ns: attached.period_ns.round() as u64,
+            period_ns,
             kernel_bytes: attached.kernel_bytes,
             adopted: attached.adopted,
             instance: attached.instance,

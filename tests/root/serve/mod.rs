@@ -1,5 +1,6 @@
 //! The daemon: what dashboards and collectors read is what the targets measured.
 
+mod cpus;
 mod hostile;
 mod load;
 mod nobody;

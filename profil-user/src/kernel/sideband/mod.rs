@@ -112,7 +112,8 @@ impl SideBand {
     /// Opens rings on CPUs that have come online since, and drops those of CPUs that have gone; what
     /// is in these is read first. Takes a small file if nothing has changed.
     ///
-    /// A CPU that goes and comes again between two calls is not noticed, and its ring stays empty.
+    /// A CPU that goes and comes again between two calls is not noticed, and its ring stays empty until it
+    /// is renewed.
     ///
     /// # Errors
     ///
@@ -126,10 +127,7 @@ impl SideBand {
             .ok_or_else(|| SideBandError::Cpus(io::ErrorKind::InvalidData.into()))?;
         for index in (0..self.rings.len()).rev() {
             if !cpus.contains(&self.rings[index].cpu) {
-                self.take_ring(index);
-                let gone = self.rings.swap_remove(index);
-                // Closing it would do, were it not for copies of the descriptor in children.
-                let _ = epoll::delete(&self.epoll, gone.as_fd());
+                self.drop_ring(index);
             }
         }
         for cpu in cpus {
@@ -139,6 +137,19 @@ impl SideBand {
         }
         self.online = online;
         Ok(())
+    }
+
+    /// Opens the ring of a CPU anew: that which it had stays empty.
+    ///
+    /// # Errors
+    ///
+    /// As for [`SideBand::follow_cpus`].
+    #[cfg(feature = "serve")]
+    pub(crate) fn renew_cpu(&mut self, cpu: u32) -> Result<(), SideBandError> {
+        if let Some(index) = self.rings.iter().position(|ring| ring.cpu == cpu) {
+            self.drop_ring(index);
+        }
+        self.add(cpu)
     }
 
     /// Waits until there is something to read. Nothing is lost if the wait is given up.
@@ -190,6 +201,14 @@ impl SideBand {
             .map_err(|errno| SideBandError::Watch(errno.into()))?;
         self.rings.push(ring);
         Ok(())
+    }
+
+    /// Takes what is in a ring, and closes it.
+    fn drop_ring(&mut self, index: usize) {
+        self.take_ring(index);
+        let gone = self.rings.swap_remove(index);
+        // Closing it would do, were it not for copies of the descriptor in children.
+        let _ = epoll::delete(&self.epoll, gone.as_fd());
     }
 
     fn take_all(&mut self) {
