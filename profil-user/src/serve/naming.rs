@@ -118,8 +118,7 @@ impl Naming {
             self.forget();
         }
         if self.generated_since.elapsed() > GENERATED_ANEW {
-            self.generated = Symbolizer::new();
-            self.generated_since = Instant::now();
+            self.forget_generated();
         }
         for (object, file) in &increment.new_objects {
             self.labels.push(Arc::new(label_of(object)));
@@ -133,6 +132,16 @@ impl Naming {
         self.generated = Symbolizer::new();
         self.grown = 0;
         self.spots.clear();
+    }
+
+    /// Of names that may be others by now, none is kept: a process may make new ones without end.
+    fn forget_generated(&mut self) {
+        self.generated = Symbolizer::new();
+        self.generated_since = Instant::now();
+        let spots = std::mem::take(&mut self.spots).into_iter();
+        self.spots = spots
+            .filter(|((object, ..), _)| !self.is_generated(*object))
+            .collect();
     }
 
     fn look_up(&mut self, increment: &Increment) {
@@ -194,5 +203,85 @@ fn label_of(object: &Object) -> ObjectLabel {
         name: object.name().into(),
         path: path.into(),
         build_id: object.build_id,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::Arc,
+        time::{Duration, Instant, SystemTime},
+    };
+
+    use super::{GENERATED_ANEW, Naming};
+    use crate::{
+        profile::{Count, Object, ObjectId, ObjectKind},
+        watch::{Account, Doer, Increment},
+    };
+
+    fn increment(objects: &[ObjectKind]) -> Increment {
+        let object = |kind: &ObjectKind| Object {
+            kind: kind.clone(),
+            is_main: false,
+            build_id: None,
+            text: Vec::new(),
+        };
+        let count = |address| {
+            let [kernel, generated] = [0, 1].map(ObjectId::new);
+            let count = |object| Count {
+                object,
+                address,
+                user: 1,
+                system: 0,
+            };
+            [(0, count(kernel)), (0, count(generated))]
+        };
+        Increment {
+            generation: 0,
+            began: SystemTime::UNIX_EPOCH,
+            elapsed: Duration::from_secs(1),
+            new_objects: objects.iter().map(|kind| (object(kind), None)).collect(),
+            counts: (0..2).flat_map(count).collect(),
+            doers: vec![Doer {
+                tgid: u32::MAX - 1,
+                name: "x".into(),
+                cgroup: "".into(),
+            }],
+            account: Account::default(),
+        }
+    }
+
+    #[test]
+    fn names_of_generated_code_are_not_kept_without_end() {
+        let mut naming = Naming::new();
+        let tgid = u32::MAX - 1;
+        let objects = [ObjectKind::Vdso, ObjectKind::Anonymous { tgid }];
+        assert_eq!(naming.name(&increment(&objects), 1).rows.len(), 4);
+        let (generated, compiled) = (ObjectId::new(1), ObjectId::new(0));
+        let spots = |naming: &Naming, of: ObjectId| {
+            let spots = naming.spots.iter();
+            let of = spots.filter(|((object, ..), _)| *object == of);
+            of.map(|(_, spot)| Arc::clone(spot)).collect::<Vec<_>>()
+        };
+        let before = [generated, compiled].map(|of| spots(&naming, of));
+        naming.name(&increment(&[]), 1);
+        let again = [generated, compiled].map(|of| spots(&naming, of));
+        assert!(
+            Arc::ptr_eq(&before[0][0], &again[0][0]),
+            "they are believed"
+        );
+
+        naming.generated_since = Instant::now() - GENERATED_ANEW * 2;
+        naming.name(&increment(&[]), 1);
+        let anew = [generated, compiled].map(|of| spots(&naming, of));
+        assert_eq!(anew[0].len(), before[0].len());
+        assert!(
+            !Arc::ptr_eq(&before[0][0], &anew[0][0]),
+            "the old one is kept"
+        );
+        assert!(
+            Arc::ptr_eq(&before[1][0], &anew[1][0]),
+            "it stays what it is"
+        );
     }
 }
