@@ -84,7 +84,7 @@ fn options(wish: &Wish) -> Options {
     }
 }
 
-fn look(first: Ask, wishes: mpsc::Receiver<Ask>) {
+fn look(first: Ask, mut wishes: mpsc::Receiver<Ask>) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
@@ -95,7 +95,13 @@ fn look(first: Ask, wishes: mpsc::Receiver<Ask>) {
     let session = runtime.block_on(async { Session::attach(&options(&first.wish)) });
     match session {
         Err(error) => {
-            let _ = first.answer.send(Err(refusal_of(&error)));
+            let refusal = refusal_of(&error);
+            // What is so for one is so for all: nobody has to try again.
+            wishes.close();
+            let others = std::iter::from_fn(|| wishes.try_recv().ok());
+            for ask in std::iter::once(first).chain(others) {
+                let _ = ask.answer.send(Err(refusal.clone()));
+            }
         }
         Ok(session) => runtime.block_on(serve(session, first, wishes, &answerer)),
     }

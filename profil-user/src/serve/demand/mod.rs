@@ -133,3 +133,43 @@ impl Looks {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Demand, Refusal, Wish};
+    use crate::options::Tgid;
+
+    /// With or without privileges there is nothing to look at, and nobody is told to try again.
+    #[test]
+    fn all_who_ask_for_nobody_are_told_why_there_is_nothing() {
+        const ASKS: usize = 20;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let demand = Demand::start().unwrap();
+        let wish = Wish {
+            whom: Tgid::new(u32::MAX >> 2),
+            rate: "97".parse().unwrap(),
+            time: Duration::from_millis(1),
+        };
+        let answers = runtime.block_on(async {
+            let asks = std::iter::repeat_with(|| {
+                let demand = demand.clone();
+                tokio::spawn(async move { demand.profile(wish).await })
+            });
+            let asks: Vec<_> = asks.take(ASKS).collect();
+            let mut answers = Vec::new();
+            for ask in asks {
+                answers.push(ask.await.unwrap());
+            }
+            answers
+        });
+        for answer in answers {
+            let refusal = answer.unwrap_err();
+            assert!(!matches!(refusal, Refusal::Busy(_)), "{refusal}");
+        }
+    }
+}
