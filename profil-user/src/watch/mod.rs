@@ -46,6 +46,8 @@ pub(crate) struct Watch {
     /// Objects are numbered anew in each.
     generation: u64,
     renewed: Instant,
+    /// Objects that were known after that.
+    found: usize,
     /// Objects that were handed on already.
     told: usize,
     /// What was handed on and is still in the table.
@@ -238,8 +240,7 @@ impl Watch {
     /// Looks at everything anew where too much is known that has gone.
     fn renew(&mut self) {
         let known = self.objects.list().len();
-        let is_due = known > MANY_OBJECTS && self.renewed.elapsed() > NOW_AND_THEN;
-        if !is_due && known <= TOO_MANY_OBJECTS {
+        if !is_much_gone(known, self.found, self.renewed.elapsed()) {
             return;
         }
         self.looks = Looks::new(false);
@@ -248,7 +249,15 @@ impl Watch {
         self.generation += 1;
         self.told = 0;
         self.renewed = Instant::now();
+        self.found = self.objects.list().len();
     }
+}
+
+/// Whether most of the objects that are known may have gone, of which so many were found to be there some time
+/// ago: where they are there still, another look finds as many again.
+fn is_much_gone(known: usize, found: usize, ago: Duration) -> bool {
+    let is_more = |than: usize| known > than.max(found.saturating_mul(2));
+    is_more(TOO_MANY_OBJECTS) || (is_more(MANY_OBJECTS) && ago > NOW_AND_THEN)
 }
 
 /// Whether what is in a half of the table was written down by who wrote down all up to the half `last`, while
@@ -262,7 +271,25 @@ fn is_kept(half: u16, last: u16, written: u16) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_kept;
+    use std::time::Duration;
+
+    use super::{MANY_OBJECTS, NOW_AND_THEN, TOO_MANY_OBJECTS, is_kept, is_much_gone};
+
+    #[test]
+    fn what_is_there_is_not_looked_at_again_and_again() {
+        const LATER: Duration = Duration::from_secs(61);
+        assert!(LATER > NOW_AND_THEN);
+        assert!(!is_much_gone(MANY_OBJECTS, 100, LATER));
+        assert!(is_much_gone(MANY_OBJECTS + 1, 100, LATER));
+        assert!(!is_much_gone(MANY_OBJECTS + 1, 100, NOW_AND_THEN));
+        assert!(is_much_gone(TOO_MANY_OBJECTS + 1, 100, Duration::ZERO));
+        // All of these are there.
+        for there in [MANY_OBJECTS + 1, TOO_MANY_OBJECTS + 1] {
+            assert!(!is_much_gone(there, there, LATER));
+            assert!(!is_much_gone(2 * there, there, LATER));
+            assert!(is_much_gone(2 * there + 1, there, LATER));
+        }
+    }
 
     #[test]
     fn all_halves_up_to_the_last_that_was_kept_are_kept() {

@@ -53,6 +53,7 @@ impl Watch {
         };
         let (mut looks, mut objects) = (Looks::new(false), Objects::default());
         looks.look_at_everybody(&mut objects);
+        let found = objects.list().len();
         let attached = attach(options)?;
         let period_ns = attached.period_ns.round() as u64;
         Ok(Self {
@@ -65,6 +66,7 @@ impl Watch {
             cgroups: Cgroups::default(),
             generation: 0,
             renewed: Instant::now(),
+            found,
             told: 0,
             pending: Vec::new(),
             taken_ns: 0,
