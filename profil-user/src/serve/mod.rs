@@ -23,6 +23,7 @@ mod recorder;
 mod row;
 mod site;
 mod store;
+mod turns;
 
 pub use daemon::{Daemon, DaemonError, unpin};
 pub use exchange::{Query, Request, Response, Status};

@@ -19,6 +19,7 @@ use super::{
     page::{self, Now},
     recorder::Shared,
     row::{Row, merge},
+    turns::OneAtATime,
 };
 use crate::{
     options::{Rate, Tgid},
@@ -50,6 +51,8 @@ pub struct Answers {
     limits: RwLock<Bounds>,
     /// Profiles that are being taken.
     taking: AtomicUsize,
+    /// The last day is looked at by one at a time, so that who writes it waits for no more than that.
+    looking: OneAtATime,
     server: OnceLock<Handle>,
     host: String,
     started: Instant,
@@ -103,6 +106,7 @@ impl Answers {
             series: config.metrics.series as usize,
             limits: RwLock::new(Bounds::of(config)),
             taking: AtomicUsize::new(0),
+            looking: OneAtATime::default(),
             server: OnceLock::new(),
             host: rustix::system::uname()
                 .nodename()
@@ -161,6 +165,9 @@ impl Answers {
 
     /// The page and what it shows. To add up a day takes long, and others are answered meanwhile.
     async fn page(&self, request: &Request) -> Option<Response> {
+        if let Some(answer) = page::asset(request) {
+            return Some(answer);
+        }
         let (shared, request) = (self.shared.clone(), request.clone());
         let now = Now {
             time: SystemTime::now(),
@@ -169,7 +176,7 @@ impl Answers {
             hz: self.stathz.into(),
         };
         let answer = move || page::answer(&shared.history(), &now, &request);
-        let answered = tokio::task::spawn_blocking(answer).await;
+        let answered = self.looking.run(answer).await;
         answered.unwrap_or_else(|error| {
             let why = format!("this could not be answered: {error}");
             Some(Response::refusal(Status::Internal, why))

@@ -79,7 +79,9 @@ type Answer = fn(&History, &Now, &Request) -> Result<Response, Refused>;
 /// The page has no script, style or picture but its own: it works under the policy `default-src 'none'; script-src 'self';
 /// style-src 'self'; connect-src 'self'; img-src 'self'`.
 pub fn answer(history: &History, now: &Now, request: &Request) -> Option<Response> {
-    let asset = ASSETS.iter().find(|(path, ..)| *path == request.path);
+    if let Some(answer) = asset(request) {
+        return Some(answer);
+    }
     let data: Option<Answer> = match &request.path[..] {
         "/api/daemon" => Some(daemon),
         "/api/timeline" => Some(timeline),
@@ -89,20 +91,29 @@ pub fn answer(history: &History, now: &Now, request: &Request) -> Option<Respons
         "/api/profile.pb.gz" => Some(profile),
         _ => None,
     };
-    if asset.is_none() && data.is_none() {
+    let data = data?;
+    Some(only_read(request).unwrap_or_else(|| {
+        let answered = data(history, now, request);
+        let answered = answered.unwrap_or_else(|refused| *refused);
+        answered.with("Cache-Control", "no-store")
+    }))
+}
+
+/// Answers a request for a file of the page, which needs nothing that was counted; `None` if it is for something else.
+pub fn asset(request: &Request) -> Option<Response> {
+    let (_, kind, contents) = ASSETS.iter().find(|(path, ..)| *path == request.path)?;
+    Some(only_read(request).unwrap_or_else(|| {
+        Response::ok(kind, contents.as_bytes()).with("Cache-Control", "no-cache")
+    }))
+}
+
+/// Refuses what is not a request to read.
+fn only_read(request: &Request) -> Option<Response> {
+    if matches!(&request.method[..], "GET" | "HEAD") {
         return None;
     }
-    if !matches!(&request.method[..], "GET" | "HEAD") {
-        let why = format!("{} is there to be read: use GET", request.path);
-        return Some(Response::refusal(Status::MethodNotAllowed, why).with("Allow", "GET, HEAD"));
-    }
-    if let Some((_, kind, contents)) = asset {
-        let response = Response::ok(kind, contents.as_bytes());
-        return Some(response.with("Cache-Control", "no-cache"));
-    }
-    let answered = data?(history, now, request);
-    let answered = answered.unwrap_or_else(|refused| *refused);
-    Some(answered.with("Cache-Control", "no-store"))
+    let why = format!("{} is there to be read: use GET", request.path);
+    Some(Response::refusal(Status::MethodNotAllowed, why).with("Allow", "GET, HEAD"))
 }
 
 fn daemon(history: &History, now: &Now, request: &Request) -> Result<Response, Refused> {
