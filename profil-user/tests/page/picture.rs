@@ -29,7 +29,7 @@ fn picture() {
         Err(_) => Page::at(serve(made_up()), ""),
     };
     page.browser.prefer("light");
-    let hash = "location.hash = `span=${axis().end - 600}-${axis().end}&by=function`";
+    let hash = "location.hash = `span=${axis().end - 3600}-${axis().end}&by=function`";
     page.browser.evaluate(hash);
     page.browser.wait_for("data.from && data.by === 'function'");
     page.ready();
