@@ -65,7 +65,9 @@ mod tests {
         };
         let (go, wait) = mpsc::channel();
         const MOMENT: Duration = Duration::from_millis(1);
-        timeout(MOMENT, place.run(work(Some(wait)))).await.unwrap_err();
+        timeout(MOMENT, place.run(work(Some(wait))))
+            .await
+            .unwrap_err();
         for _ in 0..100 {
             timeout(MOMENT, place.run(work(None))).await.unwrap_err();
         }
