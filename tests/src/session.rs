@@ -17,9 +17,9 @@ use crate::{
 /// The default rate, in Hz.
 pub const RATE: u32 = 997;
 
-/// The usual time on the clock: some 3,500 ticks at the default rate, fewer in an emulator.
+/// The usual time on the clock: some 2,800 ticks at the default rate, fewer in an emulator.
 pub fn window() -> Duration {
-    Duration::from_millis(if machine::is_emulated() { 1500 } else { 3500 })
+    Duration::from_millis(if machine::is_emulated() { 1500 } else { 2800 })
 }
 
 /// A target's own account, and the profiler's.

@@ -25,7 +25,7 @@ pub(crate) fn run() -> ExitCode {
     });
     steps.step("clippy", || {
         exec::run(&mut cargo(
-            "clippy --locked --workspace --all-targets -- -D warnings",
+            "clippy --locked --workspace --all-targets --features profil-user/otlp -- -D warnings",
         ))
     });
     // Embedding it takes no command line, no runtime, no symbolizer and no format. Its tests that

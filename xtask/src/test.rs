@@ -64,6 +64,8 @@ pub(crate) fn add_steps(
         steps.step("host tests", || {
             let mut command = workspace::cargo();
             command.args(["test", "--locked", "--no-fail-fast", "--workspace"]);
+            // What is in no build by default is tested all the same.
+            command.args(["--features", "profil-user/otlp"]);
             command.args(["--exclude", "profil-tests"]).args(filter);
             counts.run(command.envs([skips.variable()]))
         });

@@ -77,13 +77,16 @@ const OF_NAMES_AND_FILES: [&str; 9] = [
 
 /// Modules of what is no part of the main job: on kernels of our architecture between the oldest and the
 /// newest of a run they are left out, because what works on both works there.
-const OF_FURTHER_JOBS: [&str; 6] = [
+const OF_FURTHER_JOBS: [&str; 9] = [
     "always_on::",
     "control::",
+    "dialects::",
     "jitter::",
     "lifecycle::",
+    "regions::",
     "targets::",
     "undisturbed::",
+    "vectors::",
 ];
 
 /// Where in the guest the test runner's arguments are: all tests that there are for its architecture, or
