@@ -134,7 +134,8 @@ impl Store {
         if !metadata.is_dir() || !ours || metadata.mode() & 0o022 != 0 {
             return Err(StoreError::NotOurs(dir.to_owned()));
         }
-        Self::lock(dir)
+        let lock = private().write(true).create(true).open(dir.join(LOCK));
+        Self::lock(dir, lock)
     }
 
     /// Takes a directory over to clear it, as root also one of somebody else: nothing there is believed.
@@ -145,17 +146,22 @@ impl Store {
     pub(crate) fn open_to_clear(dir: &Path) -> Result<Self, StoreError> {
         let is_dir = fs::symlink_metadata(dir).is_ok_and(|metadata| metadata.is_dir());
         if is_dir && rustix::process::geteuid().is_root() {
-            return Self::lock(dir);
+            return match private().write(true).open(dir.join(LOCK)) {
+                // No daemon was ever here; a lock of ours would keep out whose directory it is.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    Self::lock(dir, File::open(dir))
+                }
+                lock => Self::lock(dir, lock),
+            };
         }
         Self::open(dir)
     }
 
-    fn lock(dir: &Path) -> Result<Self, StoreError> {
+    fn lock(dir: &Path, lock: io::Result<File>) -> Result<Self, StoreError> {
         let failed = |source| StoreError::Dir {
             dir: dir.to_owned(),
             source,
         };
-        let lock = private().write(true).create(true).open(dir.join(LOCK));
         let lock = lock.map_err(failed)?;
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             Err(rustix::io::Errno::WOULDBLOCK) => Err(StoreError::Taken(dir.to_owned())),
