@@ -44,12 +44,16 @@ fn a_service_without_root_names_everything_and_restarts() {
         fs::create_dir(&dir).expect("a directory");
         give_to_nobody(&dir);
     }
+    // Root may look whether there is anything, and leaves nothing that nobody could not use.
+    assert!(home.unpin().contains("there is nothing"));
     // Root's, and nobody else's: as a token would be.
     let config = home.path().join("profil-bpf.toml");
-    fs::write(&config, "drain = \"400ms\"\n").expect("there is room");
+    const PUSH: &str = "drain = \"400ms\"\npush.url = \"http://127.0.0.1:9/\"\n";
+    fs::write(&config, PUSH).expect("there is room");
     fs::set_permissions(&config, fs::Permissions::from_mode(0o600)).expect("it is ours");
 
     let mut daemon = Daemon::of(profiler(&copies, &home, &config));
+    let mut without = Vec::new();
     for thread in fs::read_dir(format!("/proc/{}/task", daemon.pid())).expect("it runs") {
         let thread = thread.expect("it runs").path();
         let name = fs::read_to_string(thread.join("comm")).expect("it runs");
@@ -60,11 +64,17 @@ fn a_service_without_root_names_everything_and_restarts() {
             .trim_start_matches("CapEff:")
             .trim();
         let expected = match name.trim_end() {
-            "profil-http" => "0000000000000000",
+            // Who reads what strangers send.
+            "profil-http" | "push" => {
+                without.push(name.clone());
+                "0000000000000000"
+            }
             _ => "000000c400080004",
         };
         assert_eq!(has, expected, "{name}");
     }
+    without.sort();
+    assert_eq!(without, ["profil-http\n", "push\n"]);
     let (_target, name) = seated(&daemon, Workload::Pie);
     let metrics = daemon.settled();
     metrics.assert_exact();
@@ -81,7 +91,8 @@ fn a_service_without_root_names_everything_and_restarts() {
         "{everybody}"
     );
 
-    fs::write(&config, "drain = \"400ms\"\n[limits]\nprofiles = 7\n").expect("there is room");
+    let more = format!("{PUSH}limits.profiles = 7\n");
+    fs::write(&config, more).expect("there is room");
     daemon.signal(Signal::HUP);
     let heard = wait_until(Duration::from_secs(5), || {
         daemon.said().contains("limits.profiles")

@@ -59,7 +59,7 @@ use self::{
     talk::Talk,
     worker::Worker,
 };
-use super::Row;
+use super::{Row, privileges};
 
 /// The last try has so long.
 const LAST_TRY: Duration = Duration::from_secs(2);
@@ -156,7 +156,13 @@ impl Pusher {
         };
         let thread = thread::Builder::new().name("push".to_owned());
         thread
-            .spawn(move || worker.run())
+            .spawn(move || {
+                // It reads what strangers answer.
+                if let Err(error) = privileges::keep_none() {
+                    log::warn!("the thread that pushes cannot give up capabilities: {error}");
+                }
+                worker.run();
+            })
             .map_err(PushError::Thread)?;
         Ok(Self {
             inbox,
