@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 
 use super::{
     book::{Book, Room},
-    config::{Config, Mode},
+    config::{Config, Mode, Push},
     demand::Demand,
     engine::{self, EngineControl},
     figures::Figures,
@@ -179,17 +179,42 @@ impl Daemon {
     /// If profiles cannot be pushed as it says: then they are pushed as before.
     pub fn reload(&self, before: &Config, config: &Config) -> Result<(), DaemonError> {
         if before.push != config.push {
-            let new = Pushing::start(&config.push)?;
-            let old = std::mem::replace(&mut *self.shared.pushing(), new);
-            if let Some(old) = old {
-                let period_ns = self.shared.counters().figures.period_ns;
-                // It may have to wait for its receiver.
-                std::thread::spawn(move || old.stop(period_ns));
-            }
+            self.push_anew(&before.push, &config.push)?;
         }
         self.shared.counters().book.set_cold(config.metrics.cold);
         self.answers.reload(config);
         Ok(())
+    }
+
+    fn push_anew(&self, before: &Push, push: &Push) -> Result<(), DaemonError> {
+        let period_ns = self.shared.counters().figures.period_ns;
+        if before.spool.is_none() || before.spool != push.spool {
+            let new = Pushing::start(push)?;
+            let old = std::mem::replace(&mut *self.shared.pushing(), new);
+            if let Some(old) = old {
+                // It may have to wait for its receiver.
+                std::thread::spawn(move || old.stop(period_ns));
+            }
+            return Ok(());
+        }
+        // A spool has one owner at a time. What ticks meanwhile is not pushed.
+        let old = self.shared.pushing().take();
+        if let Some(old) = old {
+            old.stop(period_ns);
+        }
+        let new = Pushing::start(push);
+        let (new, started) = match new {
+            Ok(new) => (new, Ok(())),
+            Err(error) => {
+                let again = Pushing::start(before).unwrap_or_else(|error| {
+                    log::warn!("nothing is pushed any more: {error}; try again");
+                    None
+                });
+                (again, Err(error))
+            }
+        };
+        *self.shared.pushing() = new;
+        Ok(started?)
     }
 
     /// Has requests counted in the metrics.

@@ -246,3 +246,42 @@ fn it_is_told_by_signals() {
     );
     daemon.end();
 }
+
+#[test]
+fn what_is_pushed_can_change_while_it_has_a_spool() {
+    let _machine = claim_machine!();
+    let dir = tempfile::tempdir().expect("a directory");
+    let (file, spool) = (dir.path().join("profil-bpf.toml"), dir.path().join("spool"));
+    let write = |interval: &str| {
+        let push = format!(
+            "[push]\nurl = \"http://127.0.0.1:9/\"\nspool = {spool:?}\ninterval = \"{interval}\"\n"
+        );
+        fs::write(&file, push).expect("there is room");
+    };
+    write("10s");
+    let arguments = ["serve", "--listen", "127.0.0.1:0", "--config"];
+    let mut daemon = Daemon::of(Profiler::new().args(arguments).arg(&file));
+    write("1s");
+    daemon.signal(Signal::HUP);
+    let waiting = wait_until(PATIENCE, || {
+        daemon.metrics().sum("profil_push_waiting", &[]) >= 3.0
+    });
+    assert!(waiting, "{}", daemon.said());
+    assert!(!daemon.said().contains("cannot push"), "{}", daemon.said());
+    // One that cannot be leaves all as it was.
+    let foreign = dir.path().join("none/spool");
+    fs::write(
+        &file,
+        format!("[push]\nurl = \"http://127.0.0.1:9/\"\nspool = {foreign:?}\n"),
+    )
+    .expect("there is room");
+    daemon.signal(Signal::HUP);
+    let refused = wait_until(PATIENCE, || daemon.said().contains("cannot push profiles"));
+    assert!(refused, "{}", daemon.said());
+    let before = daemon.metrics().sum("profil_push_waiting", &[]);
+    let goes_on = wait_until(PATIENCE, || {
+        daemon.metrics().sum("profil_push_waiting", &[]) > before
+    });
+    assert!(goes_on, "{}", daemon.said());
+    daemon.end();
+}

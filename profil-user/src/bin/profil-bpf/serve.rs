@@ -165,10 +165,10 @@ fn reload(
         talk::error(&anyhow::Error::from(error).context("the configuration stays as it was"));
         return;
     }
-    talk::note(&changes.to_string());
     if let Err(error) = daemon.reload(config, &changes.now) {
         talk::error(&anyhow::Error::from(error));
         return;
     }
+    talk::note(&changes.to_string());
     *config = changes.now;
 }
