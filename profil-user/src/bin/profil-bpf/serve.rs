@@ -91,18 +91,22 @@ fn serve(plan: &Plan, mut config: Config) -> anyhow::Result<()> {
         talk::note(&format!("serving {scheme}://{address}/"));
     }
     let (stop, stopped) = oneshot::channel::<()>();
-    let front = front(server, &daemon, stopped)?;
+    let (ended, front_ended) = oneshot::channel::<()>();
+    let front = front(server, &daemon, stopped, ended)?;
     let runtime = runtime()?;
     runtime.block_on(async {
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
         let mut hang_up = signal(SignalKind::hangup())?;
+        tokio::pin!(front_ended);
         loop {
             tokio::select! {
                 biased;
                 _ = interrupt.recv() => break,
                 _ = terminate.recv() => break,
                 () = daemon.ended() => break,
+                // Counters that nobody can ask for are none.
+                _ = &mut front_ended => break,
                 _ = hang_up.recv() => reload(plan, &mut config, &daemon, &handle),
             }
         }
@@ -125,11 +129,14 @@ fn front(
     server: Server,
     daemon: &Daemon,
     stopped: oneshot::Receiver<()>,
+    ended: oneshot::Sender<()>,
 ) -> io::Result<JoinHandle<anyhow::Result<()>>> {
     let answers = daemon.answers();
     thread::Builder::new()
         .name("profil-http".to_owned())
         .spawn(move || {
+            // Dropped however it ends.
+            let _ended = ended;
             if let Err(error) = Daemon::give_up_capabilities() {
                 talk::note(&format!("cannot give up capabilities: {error}"));
             }
