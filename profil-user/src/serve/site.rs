@@ -35,6 +35,9 @@ const MISSING_TURNS: u32 = 10;
 /// A profile can be longer than asked for by a turn: so much longer is waited.
 const LATE: Duration = Duration::from_secs(10);
 
+/// Rows of a profile that are kept before those of one place are added up.
+const ROWS: usize = 1 << 12;
+
 const PPROF: &str = "application/vnd.google.protobuf+gzip";
 const TEXT: &str = "text/plain; charset=utf-8";
 
@@ -338,6 +341,7 @@ impl Answers {
         let (began, period_ns) = (first.began + first.elapsed, first.period_ns);
         let until = Instant::now() + time;
         let mut rows: Vec<Row> = Vec::new();
+        let mut most = ROWS;
         let mut elapsed = Duration::ZERO;
         let mut asked = false;
         loop {
@@ -350,7 +354,11 @@ impl Answers {
                 Ok(Ok(window)) => {
                     rows.extend(window.rows.iter().cloned());
                     elapsed += window.elapsed;
-                    merge(&mut rows);
+                    // As seldom as memory for as many again allows: others are answered on this thread.
+                    if rows.len() > most {
+                        merge(&mut rows);
+                        most = ROWS.max(2 * rows.len());
+                    }
                     if Instant::now() >= until {
                         break;
                     }
@@ -371,7 +379,18 @@ impl Answers {
         }
         let ticks: u64 = rows.iter().map(Row::ticks).sum();
         let began = began.max(SystemTime::UNIX_EPOCH);
-        attached(write_rows(&rows, period_ns, began, elapsed))
+        let write = move || {
+            merge(&mut rows);
+            write_rows(&rows, period_ns, began, elapsed)
+        };
+        let bytes = match tokio::task::spawn_blocking(write).await {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                let why = format!("this could not be written: {error}");
+                return Response::refusal(Status::Internal, why);
+            }
+        };
+        attached(bytes)
             .with("x-profil-hz", self.stathz.to_string())
             .with("x-profil-ticks", ticks.to_string())
     }
