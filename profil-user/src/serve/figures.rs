@@ -19,7 +19,7 @@ pub(crate) struct Figures {
     pub(crate) busy_ns: Option<u64>,
     /// CPU time that a tick is worth.
     pub(crate) period_ns: u64,
-    /// Turns, and the time from the beginning of each to when it was written down.
+    /// Turns, and the time from the beginning of each to when it was counted.
     pub(crate) turns: u64,
     pub(crate) turning: Duration,
     /// When the last one was.
@@ -35,7 +35,7 @@ pub(crate) struct Figures {
     pub(crate) symbols: usize,
     /// Profiles that were asked for and given.
     pub(crate) profiles: u64,
-    /// Why the state could not be written, the last time.
+    /// Times that the state could not be written.
     pub(crate) unwritten: u64,
 }
 
