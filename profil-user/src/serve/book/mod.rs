@@ -68,10 +68,12 @@ impl Room {
     pub(crate) fn of(series: usize) -> Self {
         // A process has a series pair of its own and one for its other functions.
         const PART: usize = 20;
-        let processes = (series / PART).max(1);
-        let cgroups = processes;
         let others = 3;
         let pairs = series / 2;
+        // One of each, if there is room for that.
+        let least = usize::from(pairs >= others + 3);
+        let processes = (series / PART).max(least);
+        let cgroups = processes;
         Self {
             functions: pairs.saturating_sub(2 * processes + cgroups + others),
             processes,
