@@ -14,7 +14,7 @@ use super::{
     history::{History, JournalError, Limits},
     http, privileges,
     pushing::{Pushing, PushingError},
-    recorder::{self, Keeping, Shared},
+    recorder::{self, BEGINNING, Keeping, Shared},
     site::Answers,
     store::{Store, StoreError},
 };
@@ -115,7 +115,7 @@ impl Daemon {
                 watch.discard(state.half as u16)?;
             }
             if let Some(kept) = state.book {
-                book.go_on_with(kept, Duration::ZERO);
+                book.go_on_with(kept, BEGINNING);
             }
         }
         if let Err(error) = privileges::keep_needed() {

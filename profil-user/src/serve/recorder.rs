@@ -26,6 +26,9 @@ const BACKLOG: usize = 16;
 /// if the disk stays full, it is the restart that loses, and not the counters.
 const WRITE_RETRY: Duration = Duration::from_millis(200);
 
+/// What the counters' clock shows when the daemon starts: series can have been cold for as long as that.
+pub(crate) const BEGINNING: Duration = Duration::from_secs(366 * 24 * 3600);
+
 /// The counters, for whoever asks.
 #[derive(Debug)]
 pub(crate) struct Counters {
@@ -124,7 +127,7 @@ fn record(
 ) {
     let account = turn.increment.account;
     let window = Arc::new(naming.name(&turn.increment, period_ns));
-    let now = started.elapsed();
+    let now = BEGINNING + started.elapsed();
     let state = {
         let mut counters = shared.counters();
         counters.book.enter(&window, now);

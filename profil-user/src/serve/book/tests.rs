@@ -6,6 +6,7 @@ use std::{
 use proptest::prelude::*;
 
 use super::{Book, Room, Spent};
+use crate::serve::recorder::BEGINNING;
 use crate::serve::row::{ObjectLabel, ProcessLabel, Row, Spot, Window};
 
 const TURN: Duration = Duration::from_secs(2);
@@ -183,6 +184,23 @@ fn a_state_is_gone_on_with() {
     assert_eq!(small.machine(), book.machine());
     assert!(small.series() <= 20);
     assert!(!small.go_on_with(super::BookState::default(), Duration::ZERO));
+}
+
+#[test]
+fn who_was_cold_for_a_daemon_is_as_cold_for_the_next() {
+    let mut book = Book::new(Room::of(200), HOUR);
+    for turn in 0..9 {
+        book.enter(&window(vec![row("app", "app", "hot", 9, 1)]), TURN * turn);
+    }
+    let state = book.to_state(TURN * 9 + HOUR / 2);
+    let mut next = Book::new(Room::of(200), HOUR);
+    assert!(next.go_on_with(state, BEGINNING));
+    next.enter(&window(Vec::new()), BEGINNING + HOUR / 4);
+    assert_eq!(next.processes().count(), 1);
+    next.enter(&window(Vec::new()), BEGINNING + HOUR / 2);
+    assert_eq!((next.processes().count(), next.functions().count()), (0, 0));
+    assert_eq!(next.machine(), book.machine());
+    assert_exact(&next);
 }
 
 proptest! {
