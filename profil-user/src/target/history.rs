@@ -190,6 +190,22 @@ impl History {
         });
     }
 
+    /// Takes processes that are not there any more to have ended by `time`, which is before `is_there` is asked:
+    /// of some nobody was told that they did.
+    #[cfg(feature = "serve")]
+    pub(crate) fn sweep(&mut self, time: u64, is_there: impl Fn(u32) -> bool) {
+        for (&tgid, lives) in &mut self.processes {
+            let count = lives.len();
+            // Whoever had the number before the last has gone, too.
+            for (number, life) in lives.iter_mut().enumerate() {
+                let is_over = number + 1 < count || !is_there(tgid);
+                if life.until_ns.is_none() && life.from_ns < time && is_over {
+                    life.until_ns = Some(time);
+                }
+            }
+        }
+    }
+
     fn life_mut(&mut self, tgid: u32, time: u64) -> Option<&mut Life> {
         let lives = self.processes.get_mut(&tgid)?;
         let index = lives.iter().rposition(|life| life.from_ns <= time);

@@ -63,6 +63,8 @@ pub(crate) use objects::Objects;
 pub(crate) use plan::Plan;
 pub(crate) use process::Process;
 pub use process::TargetError;
+#[cfg(feature = "serve")]
+pub(crate) use process::is_there;
 #[cfg(feature = "session")]
 pub(crate) use selection::Selection;
 #[cfg(feature = "session")]

@@ -47,6 +47,14 @@ pub enum TargetError {
     },
 }
 
+/// Whether somebody has this number. Asked without `/proc`, which may be hidden; no signal is sent.
+#[cfg(feature = "serve")]
+pub(crate) fn is_there(tgid: u32) -> bool {
+    let pid = i32::try_from(tgid).ok().and_then(Pid::from_raw);
+    let asked = pid.map(rustix::process::test_kill_process);
+    asked != Some(Err(rustix::io::Errno::SRCH))
+}
+
 impl Process {
     /// Finds the process and checks that it can be profiled.
     ///
@@ -212,6 +220,15 @@ pub(super) fn stat_fields<const N: usize>(stat: &[u8], numbers: [usize; N]) -> O
 #[cfg(test)]
 mod tests {
     use super::{Status, stat_fields};
+
+    #[cfg(feature = "serve")]
+    #[test]
+    fn we_are_there_and_not_everybody_is() {
+        assert!(super::is_there(std::process::id()));
+        // Of another user.
+        assert!(super::is_there(1));
+        assert!(!super::is_there(u32::MAX >> 2));
+    }
 
     #[test]
     fn fields_are_counted_from_the_end_of_the_name() {

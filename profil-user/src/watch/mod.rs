@@ -50,6 +50,8 @@ pub(crate) struct Watch {
     found: usize,
     /// Objects that were handed on already.
     told: usize,
+    /// When it was last looked who has gone without a word.
+    swept: Instant,
     /// What was handed on and is still in the table.
     pending: Strays,
     taken_ns: u64,
@@ -222,6 +224,7 @@ impl Watch {
         self.looks.history.forget(self.taken_ns);
         self.taken_ns = now;
         self.cgroups.turned();
+        self.sweep();
         self.renew();
         Ok(increment)
     }
@@ -235,6 +238,15 @@ impl Watch {
             cgroup: self.cgroups.of(task.tgid),
         });
         doers.collect()
+    }
+
+    /// What the kernel had no room to tell, or where it tells nothing, is looked at now and then: processes come
+    /// and go for months.
+    fn sweep(&mut self) {
+        if self.swept.elapsed() > NOW_AND_THEN {
+            self.looks.history.sweep(now_ns(), target::is_there);
+            self.swept = Instant::now();
+        }
     }
 
     /// Looks at everything anew where too much is known that has gone.

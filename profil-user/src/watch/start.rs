@@ -67,6 +67,7 @@ impl Watch {
             generation: 0,
             renewed: Instant::now(),
             found,
+            swept: Instant::now(),
             told: 0,
             pending: Vec::new(),
             taken_ns: 0,

@@ -157,3 +157,29 @@ fn what_lies_under_something_later_goes_first() {
     }
     assert_eq!(object(&history, 7, 0x3000, u64::MAX), Some(B));
 }
+
+#[cfg(feature = "serve")]
+#[test]
+fn whose_end_was_never_told_is_forgotten() {
+    let mut history = History::default();
+    for tgid in [7, 8, 9] {
+        history.started(tgid, 1, 10);
+        history.mapped(tgid, 10, mapping(0x1000, 0x2000), A);
+    }
+    // Another one has its number by now, and one has started since.
+    history.started(8, 1, 50);
+    history.started(10, 1, 101);
+    let is_there = |tgid| tgid == 8 || tgid == 9;
+    history.sweep(100, is_there);
+    // Ticks of theirs may not be counted yet.
+    assert_eq!(object(&history, 7, 0x1000, 99), Some(A));
+    history.forget(101);
+    assert_eq!(object(&history, 7, 0x1000, 99), None);
+    assert_eq!(object(&history, 8, 0x1000, 49), None);
+    assert_eq!(object(&history, 9, 0x1000, 99), Some(A));
+    let starts = |tgid| history.life(tgid, 200).map(super::Life::start_ns);
+    assert_eq!(
+        [7, 8, 9, 10].map(starts),
+        [None, Some(50), Some(10), Some(101)]
+    );
+}
