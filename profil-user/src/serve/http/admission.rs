@@ -21,6 +21,7 @@ use super::{
     Site,
     counts::bump,
     decode, origin,
+    presence::{Gone, Presence},
     refusal::Refusal,
     reply::{self, Reply},
     rules::{Rules, Shared},
@@ -38,22 +39,28 @@ const LARGEST_BODY: usize = 64 << 10;
 /// would not see the answer.
 const DRAINED: usize = 16 * LARGEST_BODY;
 
-/// Answers a request from an address, in any case.
+/// Answers a request from an address, unless nobody waits for the answer any more.
 pub(super) async fn answer(
     shared: &Shared,
     site: Arc<dyn Site>,
     from: IpAddr,
     patience: Duration,
+    presence: &Presence,
     request: hyper::Request<Incoming>,
-) -> Reply {
+) -> Result<Reply, Gone> {
     let packed = reply::takes_gzip(request.headers());
-    match admit(shared, from, patience, request).await {
+    Ok(match admit(shared, from, patience, request).await {
         Err(refusal) => {
             bump(&shared.tally.refused);
             reply::of_refusal(refusal)
         }
         Ok(request) => {
-            let response = match unless_panicking(site, request).await {
+            let answered = tokio::select! {
+                biased;
+                answered = unless_panicking(site, request) => answered,
+                () = presence.ended() => return Err(Gone),
+            };
+            let response = match answered {
                 Some(response) => {
                     bump(&shared.tally.answered);
                     response
@@ -67,7 +74,7 @@ pub(super) async fn answer(
             };
             reply::of_response(response, packed).await
         }
-    }
+    })
 }
 
 /// What the site answers, or nothing if it panics: others' requests are not concerned by that.

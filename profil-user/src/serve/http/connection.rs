@@ -1,7 +1,6 @@
 //! One connection, from its first byte to its last.
 
 use std::{
-    convert::Infallible,
     future::poll_fn,
     io::{self, ErrorKind},
     net::SocketAddr,
@@ -19,7 +18,9 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Site, admission::answer, counts::bump, patience::Patient, rules::Shared};
+use super::{
+    Site, admission::answer, counts::bump, patience::Patient, presence::Presence, rules::Shared,
+};
 
 /// Largest head of a request, in bytes, and most headers in it.
 const LARGEST_HEAD: usize = 16 << 10;
@@ -72,16 +73,17 @@ impl Connection {
     pub(super) async fn run(self, stream: TcpStream) {
         // Answers are written in one piece; waiting for more to send would only delay them.
         let _ = stream.set_nodelay(true);
+        let presence = Arc::new(Presence::of(&stream));
         let Some(acceptor) = self.shared.rules().tls.clone() else {
-            return self.serve(stream).await;
+            return self.serve(stream, presence).await;
         };
         match timeout(self.patience.handshake, acceptor.accept(stream)).await {
-            Ok(Ok(stream)) => self.serve(stream).await,
+            Ok(Ok(stream)) => self.serve(stream, presence).await,
             Ok(Err(_)) | Err(_) => bump(&self.shared.tally.handshakes_failed),
         }
     }
 
-    async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin) {
+    async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin, presence: Arc<Presence>) {
         let Self {
             shared,
             site,
@@ -91,10 +93,8 @@ impl Connection {
         } = self;
         let service = service_fn(move |request: hyper::Request<Incoming>| {
             let (shared, site) = (Arc::clone(&shared), Arc::clone(&site));
-            async move {
-                let reply = answer(&shared, site, from.ip(), patience.body, request).await;
-                Ok::<_, Infallible>(reply)
-            }
+            let presence = Arc::clone(&presence);
+            async move { answer(&shared, site, from.ip(), patience.body, &presence, request).await }
         });
         let stream = TokioIo::new(Patient::new(stream, patience.answer));
         let connection = http1::Builder::new()

@@ -12,6 +12,7 @@ mod decode;
 mod error;
 mod origin;
 mod patience;
+mod presence;
 mod rate;
 mod refusal;
 mod reply;

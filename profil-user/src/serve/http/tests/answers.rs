@@ -186,13 +186,31 @@ fn a_panic_is_that_requests_alone() {
 #[test]
 fn an_answer_that_nobody_waits_for_is_given_up() {
     let served = Served::default();
+    // Further requests were sent, or not.
+    for further in [0, 1, 1000] {
+        let mut stream = served.connect();
+        let sent = head("GET", "/slow", &[]) + &head("GET", "/", &[]).repeat(further);
+        stream.write_all(sent.as_bytes()).unwrap();
+        served.wait_for(1);
+        drop(stream);
+        served.wait_for(0);
+    }
+}
+
+#[test]
+fn what_is_sent_before_a_close_is_answered() {
+    let served = Served::default();
     let mut stream = served.connect();
-    stream
-        .write_all(head("GET", "/slow", &[]).as_bytes())
-        .unwrap();
-    served.wait_for(1);
-    drop(stream);
-    served.wait_for(0);
+    let body = "x".repeat(60_000);
+    let headers = [&format!("Content-Length: {}", body.len())[..]];
+    let sent = head("POST", "/text?bytes=3", &headers) + &body + &head("GET", "/", &[]);
+    stream.write_all(sent.as_bytes()).unwrap();
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
+    let got = rest(&mut stream);
+    assert!(
+        got.contains("\r\n\r\nxxxHTTP") && got.ends_with("the page"),
+        "{got}"
+    );
 }
 
 #[test]
