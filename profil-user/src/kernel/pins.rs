@@ -8,7 +8,8 @@ mod meta;
 
 use std::{
     ffi::CString,
-    fs, io,
+    fs::{self, File},
+    io,
     os::{
         fd::{AsFd as _, OwnedFd},
         unix::{
@@ -20,6 +21,7 @@ use std::{
 };
 
 use aya::maps::MapData;
+use rustix::fs::{FlockOperation, flock};
 
 use super::{
     beat::Beat,
@@ -49,6 +51,8 @@ pub(crate) struct Pins {
     meta: Meta,
     /// The kernel's list of the CPUs that have links.
     online: String,
+    /// The directory: whoever holds it is the only one who reads and removes what is counted.
+    _lock: File,
 }
 
 impl Pins {
@@ -65,6 +69,7 @@ impl Pins {
             Ok(_) => {}
         }
         check(dir)?;
+        let lock = lock(dir)?;
         let meta = Meta::read(&path)?;
         let mut maps = Maps::new();
         for name in MAPS {
@@ -81,6 +86,7 @@ impl Pins {
             dir: dir.to_owned(),
             meta,
             online: String::new(),
+            _lock: lock,
         };
         pins.follow_cpus()?;
         Ok(Some((pins, counters)))
@@ -94,16 +100,17 @@ impl Pins {
     pub(crate) fn make(dir: &Path, kernel: &KernelHalf, meta: Meta) -> Result<Self, PinError> {
         make_dir(dir)?;
         check(dir)?;
+        let lock = lock(dir)?;
         // Somebody began, and did not come to the end.
         clear(dir)?;
-        let made = Self::make_in(dir, kernel, meta);
+        let made = Self::make_in(dir, kernel, meta, lock);
         if made.is_err() {
             let _ = remove(dir);
         }
         made
     }
 
-    fn make_in(dir: &Path, kernel: &KernelHalf, meta: Meta) -> Result<Self, PinError> {
+    fn make_in(dir: &Path, kernel: &KernelHalf, meta: Meta, lock: File) -> Result<Self, PinError> {
         for name in MAPS {
             let map = kernel.map(name)?;
             pin(map.fd().as_fd(), &dir.join(name))?;
@@ -115,6 +122,7 @@ impl Pins {
             dir: dir.to_owned(),
             meta,
             online: String::new(),
+            _lock: lock,
         };
         pins.follow_cpus()?;
         meta.write(&dir.join(META))?;
@@ -189,7 +197,7 @@ impl Pins {
 ///
 /// # Errors
 ///
-/// If something cannot be removed.
+/// If a daemon goes on counting there, or something cannot be removed.
 pub(crate) fn remove(dir: &Path) -> Result<bool, PinError> {
     if !dir.exists() {
         return Ok(false);
@@ -200,6 +208,7 @@ pub(crate) fn remove(dir: &Path) -> Result<bool, PinError> {
     } else {
         check(dir)?;
     }
+    let _lock = lock(dir)?;
     let had = clear(dir)?;
     match fs::remove_dir(dir) {
         // It is a whole file system, or somebody else's things are there, too: what ticked is gone.
@@ -275,6 +284,20 @@ fn check(dir: &Path) -> Result<(), PinError> {
         return Err(PinError::NotOurs(dir.to_owned()));
     }
     Ok(())
+}
+
+/// Has a directory for as long as the file lives.
+fn lock(dir: &Path) -> Result<File, PinError> {
+    let failed = |source| PinError::Dir {
+        dir: dir.to_owned(),
+        source,
+    };
+    let file = File::open(dir).map_err(failed)?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(PinError::Taken(dir.to_owned())),
+        Err(errno) => Err(failed(errno.into())),
+        Ok(()) => Ok(file),
+    }
 }
 
 fn check_kind(dir: &Path) -> Result<(), PinError> {

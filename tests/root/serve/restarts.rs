@@ -146,6 +146,12 @@ fn what_was_left_is_never_misread() {
     };
     let daemon = Daemon::of(home.profiler());
     refuse(home.profiler(), "another profil-bpf serve uses");
+    // Whatever it would call its state: two who take out of one table take it from each other.
+    let other = home.dir.path().join("other");
+    let pin = format!("--pin={}", home.pins().display());
+    let profiler = || Daemon::profiler().arg(&pin).arg("--state").arg(&other);
+    refuse(profiler(), "another profil-bpf serve uses");
+    refuse(profiler().arg("--unpin"), "another profil-bpf serve uses");
     let busy = Burner::start(Workload::Busy, &[]);
     let name = comm_of(busy.pid());
     super::wait_for_series(&daemon, &name);

@@ -33,6 +33,9 @@ pub enum PinError {
         .0.display()
     )]
     NotOurs(PathBuf),
+    /// Another daemon counts there.
+    #[error("another profil-bpf serve uses {}; end it, or name another directory: --pin", .0.display())]
+    Taken(PathBuf),
     /// What was left there is of another version.
     #[error(
         "the counters in {} have layout {found}, and this version knows layout {known}; \
