@@ -169,7 +169,12 @@ fn several_who_ask_for_one_process_share_a_look() {
             thread::spawn(move || profil_tests::http::get(address, &path).ok())
         })
         .collect();
-    thread::sleep(Duration::from_secs(1));
+    let all_wait = wait_until(PATIENCE, || {
+        daemon.metrics().sum("profil_profiles_running", &[]) >= 5.0
+    });
+    assert!(all_wait, "some were not taken in");
+    // Whoever begins a look of its own has begun by then.
+    thread::sleep(Duration::from_millis(500));
     let threads = fs::read_dir(format!("/proc/{}/task", daemon.pid())).expect("it runs");
     let looks = threads
         .flatten()
@@ -178,7 +183,6 @@ fn several_who_ask_for_one_process_share_a_look() {
         })
         .count();
     assert_eq!(looks, 1);
-    assert_eq!(daemon.metrics().sum("profil_profiles_running", &[]), 5.0);
     for asked in asking {
         let answer = asked.join().expect("an answer");
         let ticks: f64 = answer
