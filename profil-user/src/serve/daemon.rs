@@ -44,7 +44,7 @@ pub enum DaemonError {
     #[error("cannot go on counting")]
     Run(#[from] RunError),
     /// The last day, on disk.
-    #[error("cannot keep minutes on disk; name another directory: history.dir")]
+    #[error("history.dir cannot be used")]
     History(#[from] JournalError),
     /// What is to be pushed.
     #[error(transparent)]

@@ -19,7 +19,7 @@ const SPAN_OF_FILE: u64 = 3600;
 
 /// A history cannot be kept on disk.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {what} {}: {error}; name another directory, or none to keep the history in memory alone", path.display())]
+#[error("cannot {what} {}; name another directory, or none to keep the history in memory alone", path.display())]
 pub struct JournalError {
     what: &'static str,
     path: PathBuf,

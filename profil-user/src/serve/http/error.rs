@@ -12,8 +12,8 @@ pub enum ServeError {
     Exposed(#[from] Exposed),
     /// The address cannot be had.
     #[error(
-        "cannot listen on {address}: {source}; `ss -ltnp` shows who else does, and --listen takes \
-         another address"
+        "cannot listen on {address}; `ss -ltnp` shows who else does, and --listen takes another \
+         address"
     )]
     Listen {
         /// Which one.

@@ -57,7 +57,7 @@ fn an_address_that_is_taken_is_named() {
     assert!(taken.port() != 0 && first.addresses()[1].is_ipv6());
     let error = Server::bind(&[taken], &Access::default(), &Limits::default()).unwrap_err();
     let wanted = format!(
-        "cannot listen on {taken}: Address already in use (os error 98); `ss -ltnp` shows who else \
+        "cannot listen on {taken}; `ss -ltnp` shows who else \
          does, and --listen takes another address"
     );
     assert_eq!(error.to_string(), wanted);
