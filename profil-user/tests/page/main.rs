@@ -187,7 +187,7 @@ fn time_to_rows(page: &mut Page, minute: u64) -> Duration {
     let started = Instant::now();
     page.browser.evaluate(&format!("location.hash = '{hash}'"));
     page.browser.wait_for(&format!(
-        "data.from === {from} && data.by === 'function' && {READY}"
+        "document.getElementById('download').href.includes('from={from}&') && {READY}"
     ));
     page.browser
         .wait_for("document.querySelectorAll('#rows .row').length > 5");

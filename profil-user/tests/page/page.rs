@@ -16,6 +16,9 @@ pub(crate) struct Page {
     pub(crate) address: String,
 }
 
+/// Pixels that the map has to the left of its minutes.
+const LABELS: u32 = 130;
+
 pub(crate) const READY: &str =
     "document.getElementById('table').getAttribute('aria-busy') === 'false'";
 
@@ -41,8 +44,9 @@ impl Page {
         self.browser.open("data:text/html,");
         self.browser.open(&format!("{}{hash}", self.address));
         self.ready();
-        self.browser
-            .wait_for("timeline.minutes.length > 0 && daemon.host");
+        self.browser.wait_for(
+            "+document.getElementById('map').ariaValueMax > 0 && document.getElementById('host').textContent",
+        );
     }
 
     pub(crate) fn ready(&mut self) {
@@ -97,9 +101,10 @@ impl Page {
     pub(crate) fn drag(&mut self, first: u64, last: u64) {
         let mut point = |minute: u64| {
             let expression = format!(
-                "(() => {{ const box = document.getElementById('map').getBoundingClientRect(); const span = axis(); \
-                 const step = (box.width - LABELS) / span.count; \
-                 return [box.x + LABELS + (({} - span.start) / 60 + 0.5) * step, box.y + 30]; }})()",
+                "(() => {{ const map = document.getElementById('map'); const box = map.getBoundingClientRect(); \
+                 const [first, last] = [+map.ariaValueMin, +map.ariaValueMax]; \
+                 const step = (box.width - {LABELS}) / ((last - first) / {MINUTE} + 1); \
+                 return [box.x + {LABELS} + (({} - first) / {MINUTE} + 0.5) * step, box.y + 30]; }})()",
                 BEGAN + minute * MINUTE
             );
             let point = self.browser.evaluate(&expression);

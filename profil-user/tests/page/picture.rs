@@ -29,9 +29,12 @@ fn picture() {
         Err(_) => Page::at(serve(made_up()), ""),
     };
     page.browser.prefer("light");
-    let hash = "location.hash = `span=${axis().end - 3600}-${axis().end}&by=function`";
-    page.browser.evaluate(hash);
-    page.browser.wait_for("data.from && data.by === 'function'");
+    let end = format!("(+document.getElementById('map').ariaValueMax + {MINUTE})");
+    page.browser.evaluate(&format!(
+        "location.hash = `span=${{{end} - 3600}}-${{{end}}}&by=function`"
+    ));
+    page.browser
+        .wait_for("document.getElementById('download').href.includes('from=')");
     page.ready();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/serve.png");
     page.browser.picture(&path);

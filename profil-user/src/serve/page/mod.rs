@@ -2,7 +2,7 @@
 //!
 //! | path | answer |
 //! | --- | --- |
-//! | `/`, `/page.js`, `/page.css`, `/icon.svg` | the page |
+//! | `/`, `/page.js` and its modules, `/page.css`, `/icon.svg` | the page |
 //! | `/api/daemon` | whose page it is |
 //! | `/api/timeline` | CPU time by the minute, of all and of the busiest processes |
 //! | `/api/rows` | rows of a span of time, by process, object, function or address |
@@ -55,14 +55,33 @@ const SPAN: [&str; 2] = ["from", "until"];
 const FILTER: [&str; 4] = ["process", "cgroup", "object", "function"];
 const ROWS: [&str; 4] = ["by", "match", "sort", "limit"];
 
+/// A module of the page's script, as one of its files.
+macro_rules! module {
+    ($name:literal) => {
+        (
+            concat!("/", $name),
+            "text/javascript; charset=utf-8",
+            include_str!($name),
+        )
+    };
+}
+
 /// The files of the page: path, media type, contents.
-const ASSETS: [(&str, &str, &str); 4] = [
+const ASSETS: [(&str, &str, &str); 16] = [
     ("/", "text/html; charset=utf-8", include_str!("page.html")),
-    (
-        "/page.js",
-        "text/javascript; charset=utf-8",
-        include_str!("page.js"),
-    ),
+    module!("page.js"),
+    module!("columns.js"),
+    module!("cost.js"),
+    module!("daemon.js"),
+    module!("element.js"),
+    module!("map.js"),
+    module!("path.js"),
+    module!("query.js"),
+    module!("rows.js"),
+    module!("state.js"),
+    module!("table.js"),
+    module!("text.js"),
+    module!("theme.js"),
     (
         "/page.css",
         "text/css; charset=utf-8",

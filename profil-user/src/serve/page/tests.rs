@@ -1,4 +1,5 @@
 use std::{
+    collections::BTreeSet,
     sync::Arc,
     time::{Duration, UNIX_EPOCH},
 };
@@ -6,7 +7,7 @@ use std::{
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{Now, answer, query::MOST_ROWS};
+use super::{ASSETS, Now, answer, query::MOST_ROWS};
 use crate::{
     pprof::{self, PprofFile},
     serve::{
@@ -78,6 +79,10 @@ fn ask(path: &str, query: &[(&str, &str)]) -> Response {
         ..Request::default()
     };
     answer(&history(), &now(), &request).expect("an answer")
+}
+
+fn text_of(path: &str) -> String {
+    String::from_utf8(ask(path, &[]).body.to_vec()).unwrap()
 }
 
 #[track_caller]
@@ -277,7 +282,8 @@ fn what_is_elsewhere_is_left_alone() {
     assert_eq!(request("GET", "/metrics"), None);
     assert_eq!(request("POST", "/metrics"), None);
     assert_eq!(request("POST", "/"), Some(Status::MethodNotAllowed));
-    for path in ["/", "/page.js", "/page.css", "/icon.svg", "/api/daemon"] {
+    let assets = ASSETS.iter().map(|(path, ..)| *path);
+    for path in assets.chain(["/api/daemon"]) {
         assert_eq!(request("HEAD", path), Some(Status::Ok), "{path}");
     }
 }
@@ -285,9 +291,11 @@ fn what_is_elsewhere_is_left_alone() {
 /// Nothing that the policy forbids, or that would be fetched from elsewhere; and names never become markup.
 #[test]
 fn the_page_needs_nothing_else() {
-    let [html, js, css] = ["/", "/page.js", "/page.css"]
-        .map(|path| String::from_utf8(ask(path, &[]).body.to_vec()).unwrap());
-    for text in [&html, &js, &css] {
+    for (path, _, contents) in ASSETS {
+        if path == "/icon.svg" {
+            // The name of its language looks like an address.
+            continue;
+        }
         for banned in [
             "http://",
             "https://",
@@ -299,10 +307,62 @@ fn the_page_needs_nothing_else() {
             "onclick",
             "style=\"",
         ] {
-            assert!(!text.contains(banned), "{banned}");
+            assert!(!contents.contains(banned), "{path}: {banned}");
         }
     }
+    let html = text_of("/");
     assert!(!html.contains("<style") && html.matches("<script").count() == 1);
+    assert!(html.contains("<script type=\"module\" src=\"/page.js\"></script>"));
+}
+
+/// Every module that is imported is there and has what is wanted of it, and none is served that nobody imports.
+#[test]
+fn modules_are_served() {
+    let exports = |js: &str, name: &str| {
+        let declared = ["const", "let", "function", "async function"];
+        js.lines().any(|line| {
+            declared.iter().any(|kind| {
+                let rest = line.strip_prefix(&format!("export {kind} {name}")[..]);
+                rest.is_some_and(|rest| rest.starts_with([' ', '(']))
+            })
+        })
+    };
+    let mut wanted = BTreeSet::from(["/page.js".to_owned()]);
+    let mut looked_at = BTreeSet::new();
+    while let Some(path) = wanted.pop_first() {
+        let js = text_of(&path);
+        for line in js.lines().filter(|line| line.starts_with("import ")) {
+            // import { one, two } from "./module.js";
+            let (names, from) = line
+                .strip_prefix("import { ")
+                .and_then(|line| line.strip_suffix(".js\";"))
+                .and_then(|line| line.split_once(" } from \"./"))
+                .unwrap_or_else(|| panic!("{path}: {line}"));
+            let module = format!("/{from}.js");
+            let is_served = ASSETS.iter().any(|(path, ..)| *path == module);
+            assert!(is_served, "{path}: {module}");
+            let imported = text_of(&module);
+            for name in names.split(", ") {
+                assert!(exports(&imported, name), "{path}: {name} of {module}");
+                let used = js.matches(name).count();
+                assert!(used > 1, "{path}: {name} is not used");
+            }
+            if !looked_at.contains(&module) {
+                wanted.insert(module);
+            }
+        }
+        assert_eq!(
+            js.matches("import").count(),
+            js.lines()
+                .filter(|line| line.starts_with("import "))
+                .count(),
+            "{path}: imports stand at the start of a line"
+        );
+        looked_at.insert(path);
+    }
+    let served = ASSETS.iter().map(|(path, ..)| (*path).to_owned());
+    let served: BTreeSet<_> = served.filter(|path| path.ends_with(".js")).collect();
+    assert_eq!(looked_at, served);
 }
 
 proptest! {
