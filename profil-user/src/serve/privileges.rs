@@ -6,7 +6,7 @@ use rustix::thread::{
     set_capabilities, set_no_new_privs,
 };
 
-use crate::kernel::{Missing, missing_capabilities};
+use crate::kernel::paranoid;
 
 /// What reading counters, looking at processes and reading names takes, and what each is for.
 const NEEDED: [CapabilitySet; 6] = [
@@ -33,9 +33,12 @@ pub(crate) fn keep_needed() -> std::io::Result<()> {
     let mut needed = NEEDED
         .into_iter()
         .fold(CapabilitySet::empty(), |set, one| set | one);
-    // Before Linux 5.8 the small ones are all in the great one.
+    // Before Linux 5.8 the small ones are all in the great one; and kernels of Debian and its relatives want that
+    // for perf events, whatever else one has, where the administrator has set more than there is to set elsewhere.
+    const USUAL: i32 = 2;
     let is_new = capabilities(None)?.permitted.contains(CapabilitySet::BPF);
-    if !is_new && !missing_capabilities().contains(&Missing::SysAdmin) {
+    let wants_more = paranoid().is_some_and(|paranoid| paranoid > USUAL);
+    if !is_new || wants_more {
         needed |= CapabilitySet::SYS_ADMIN;
     }
     set_no_new_privs(true)?;

@@ -18,6 +18,7 @@ use profil_tests::{
     Daemon, Profiler, Target, Workload, claim_machine,
     daemon::SEATED,
     kernel::loaded_programs,
+    machine::is_emulated,
     process::wait_until,
     profiler::PATIENCE,
     require_programs,
@@ -29,7 +30,8 @@ use rustix::process::Signal;
 pub(crate) fn seated(daemon: &Daemon, workload: Workload) -> (Target, String) {
     let mut target = Target::start(workload);
     let name = comm_of(target.pid());
-    target.go_and_hold(SEATED);
+    // Where one CPU is emulated, the daemon and the target take turns on it.
+    target.go_and_hold(SEATED * if is_emulated() { 4 } else { 1 });
     target.split();
     let seconds = daemon.settled().process(&name);
     assert!(seconds > 0.0, "{name} has no series");

@@ -112,3 +112,27 @@ fn a_service_without_root_names_everything_and_restarts() {
     daemon.end();
     home.unpin();
 }
+
+/// Kernels of Debian and its relatives want more for perf events then, also of looks that begin later.
+#[test]
+fn a_kernel_that_wants_more_is_given_it() {
+    let machine = claim_machine!();
+    let _paranoid = machine.set("kernel.perf_event_paranoid", 3);
+    let daemon = Daemon::start([]);
+    let status = fs::read_to_string(format!("/proc/{}/status", daemon.pid())).expect("it runs");
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let has = line
+        .and_then(|has| u64::from_str_radix(has.trim(), 16).ok())
+        .expect("capabilities");
+    const SYS_ADMIN: u32 = 21;
+    const SYS_MODULE: u32 = 16;
+    assert_eq!((has >> SYS_ADMIN & 1, has >> SYS_MODULE & 1), (1, 0));
+    let busy = super::Burner::start(Workload::Busy, &[]);
+    daemon
+        .get(&format!(
+            "/debug/pprof/profile?seconds=1&pid={}",
+            busy.pid()
+        ))
+        .ok();
+    daemon.end();
+}
