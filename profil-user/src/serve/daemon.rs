@@ -124,7 +124,7 @@ impl Daemon {
         let shared = Shared::new(book, figures, history, pushing);
         let control = EngineControl::new();
         let demand = Demand::start().map_err(DaemonError::Threads)?;
-        let keeping = store.map(|store| Keeping { store, instance });
+        let keeping = store.map(|store| Keeping::new(store, instance));
         const IN_HAND: usize = 1;
         let (turned, turns) = mpsc::channel(IN_HAND);
         let names = recorder::spawn(shared.clone(), keeping, period_ns, turns)

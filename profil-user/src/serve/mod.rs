@@ -31,3 +31,9 @@ pub use pushing::PushingError;
 pub use row::{ObjectLabel, ProcessLabel, Row, Spot, Window};
 pub use site::Answers;
 pub use store::StoreError;
+
+/// An error and what it follows from, in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let sources = std::iter::successors(error.source(), |error| error.source());
+    sources.fold(error.to_string(), |text, error| format!("{text}: {error}"))
+}

@@ -1,6 +1,7 @@
 //! The thread that gives ticks names, counts them, and keeps the counters safe.
 
 use std::{
+    cell::Cell,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
@@ -10,6 +11,7 @@ use tokio::sync::{broadcast, mpsc};
 
 use super::{
     book::Book,
+    chain,
     engine::Turned,
     figures::Figures,
     history::History,
@@ -83,8 +85,39 @@ impl Shared {
 
 /// Where the state of which maps goes.
 pub(crate) struct Keeping {
-    pub(crate) store: Store,
-    pub(crate) instance: u64,
+    store: Store,
+    instance: u64,
+    /// Whether it could not be written the last time.
+    fails: Cell<bool>,
+}
+
+impl Keeping {
+    pub(crate) const fn new(store: Store, instance: u64) -> Self {
+        Self {
+            store,
+            instance,
+            fails: Cell::new(false),
+        }
+    }
+
+    /// Writes a state; if it cannot be, once more: then it was no passing thing. Whether it was written. Says what
+    /// is new: a disk may be full for days.
+    fn keep(&self, state: &State) -> bool {
+        let written = self.store.write(state).or_else(|_| {
+            thread::sleep(WRITE_RETRY);
+            self.store.write(state)
+        });
+        let failed = self.fails.replace(written.is_err());
+        match &written {
+            Err(error) if !failed => log::warn!(
+                "{}; a restart would lose what was counted since the last time",
+                chain(error)
+            ),
+            Ok(()) if failed => log::warn!("the state can be written again"),
+            _ => {}
+        }
+        written.is_ok()
+    }
 }
 
 /// Starts it. It ends when nobody turns any more.
@@ -142,14 +175,9 @@ fn record(
         })
     };
     if let (Some(keeping), Some(state)) = (keeping, &state)
-        && let Err(error) = keeping.store.write(state)
+        && !keeping.keep(state)
     {
-        // Once more: then it was no passing thing.
-        thread::sleep(WRITE_RETRY);
-        if keeping.store.write(state).is_err() {
-            shared.counters().figures.unwritten += 1;
-            log::warn!("{error}; a restart now would lose what was counted since the last time");
-        }
+        shared.counters().figures.unwritten += 1;
     }
     let _ = turn.kept.send(());
     shared.history().enter(&window);
@@ -158,4 +186,32 @@ fn record(
     }
     // Nobody may be listening.
     let _ = shared.windows.send(window);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, time::Duration};
+
+    use super::{Keeping, State, Store};
+    use crate::serve::{
+        book::{Book, Room},
+        figures::Figures,
+    };
+
+    #[test]
+    fn what_cannot_be_written_is_said_once_and_when_it_can_be_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path().join("state");
+        let keeping = Keeping::new(Store::open(&dir).unwrap(), 1);
+        let book = Book::new(Room::of(100), Duration::ZERO).to_state(Duration::ZERO);
+        let state = State::new(1, 1, book, &Figures::new(10, 0));
+        assert!(keeping.keep(&state) && !keeping.fails.get());
+        let in_the_way = dir.join("state.new");
+        fs::create_dir(&in_the_way).unwrap();
+        for _ in 0..2 {
+            assert!(!keeping.keep(&state) && keeping.fails.get());
+        }
+        fs::remove_dir(&in_the_way).unwrap();
+        assert!(keeping.keep(&state) && !keeping.fails.get());
+    }
 }

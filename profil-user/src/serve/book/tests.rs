@@ -6,8 +6,10 @@ use std::{
 use proptest::prelude::*;
 
 use super::{Book, Room, Spent};
-use crate::serve::recorder::BEGINNING;
-use crate::serve::row::{ObjectLabel, ProcessLabel, Row, Spot, Window};
+use crate::serve::{
+    recorder::BEGINNING,
+    row::{ObjectLabel, ProcessLabel, Row, Spot, Window},
+};
 
 const TURN: Duration = Duration::from_secs(2);
 const HOUR: Duration = Duration::from_secs(3600);

@@ -9,8 +9,9 @@ use super::{
     answer::{Answerer, Job},
 };
 use crate::{
-    error::{RunError, StartError},
+    error::StartError,
     options::{Options, Rate, Split, Target},
+    serve::chain,
     session::{Session, Snapshot, Taken},
     target::TargetError,
 };
@@ -143,10 +144,7 @@ async fn serve(session: Session, first: Ask, mut wishes: mpsc::Receiver<Ask>, an
     }
     match ended {
         Err(error) => {
-            let why = format!(
-                "the profile could not be finished: {}",
-                RunErrorText(&error)
-            );
+            let why = format!("the profile could not be finished: {}", chain(&error));
             for waiting in waiting {
                 let _ = waiting.ask.answer.send(Err(Refusal::Failed(why.clone())));
             }
@@ -192,20 +190,6 @@ fn job(ask: Ask, since: Option<Arc<Taken>>, until: &Arc<Taken>) -> Job {
         until: Arc::clone(until),
         answer: ask.answer,
     }
-}
-
-/// An error and what it follows from, in one line.
-struct RunErrorText<'a>(&'a RunError);
-
-impl std::fmt::Display for RunErrorText<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", chain(self.0))
-    }
-}
-
-fn chain(error: &dyn std::error::Error) -> String {
-    let sources = std::iter::successors(error.source(), |error| error.source());
-    sources.fold(error.to_string(), |text, error| format!("{text}: {error}"))
 }
 
 fn refusal_of(error: &StartError) -> Refusal {
