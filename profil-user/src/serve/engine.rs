@@ -11,6 +11,7 @@ use tokio::{
     time::{MissedTickBehavior, interval},
 };
 
+use super::chain;
 use crate::{
     error::RunError,
     watch::{Increment, Watch},
@@ -25,6 +26,9 @@ const SOONEST: Duration = Duration::from_millis(50);
 /// The table of strays is read more often from this part of it on, up to this often.
 const FULL: usize = 4;
 const HASTE: Duration = Duration::from_millis(100);
+
+/// How soon the same is said again.
+const SAY_AGAIN: Duration = Duration::from_secs(60);
 
 /// What ticked, on its way to the counters.
 pub(crate) struct Turned {
@@ -79,6 +83,7 @@ pub(crate) fn run(
         cpus.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut pause = drain;
         let mut last = Instant::now();
+        let mut said = None;
         loop {
             let next = tokio::time::sleep_until((last + pause).into());
             tokio::pin!(next);
@@ -93,7 +98,15 @@ pub(crate) fn run(
                         tokio::time::sleep_until(soonest.into()).await;
                         break false;
                     }
-                    _ = cpus.tick() => watch.follow_cpus()?,
+                    _ = cpus.tick() => {
+                        // Those that tick go on, and it is tried again: no descriptor may be left just now.
+                        if let Err(error) = watch.follow_cpus()
+                            && said.is_none_or(|said: Instant| said.elapsed() > SAY_AGAIN)
+                        {
+                            said = Some(Instant::now());
+                            log::warn!("cannot follow CPUs that come and go: {}", chain(&error));
+                        }
+                    }
                     followed = watch.follow() => followed?,
                 }
             };

@@ -2,7 +2,7 @@
 
 use std::{
     cell::Cell,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
     thread,
     time::{Duration, Instant},
 };
@@ -16,6 +16,7 @@ use super::{
     figures::Figures,
     history::History,
     naming::Naming,
+    push,
     pushing::Pushing,
     row::Window,
     store::{State, Store},
@@ -75,6 +76,16 @@ impl Shared {
     /// Who pushes, if anybody does.
     pub(crate) fn pushing(&self) -> MutexGuard<'_, Option<Pushing>> {
         self.pushing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What became of what was pushed, if anything is; `None` while a profile is packed.
+    pub(crate) fn push_figures(&self) -> Option<Option<push::Figures>> {
+        let pushing = match self.pushing.try_lock() {
+            Ok(pushing) => pushing,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        Some(pushing.as_ref().map(Pushing::figures))
     }
 
     /// Every window from now on.

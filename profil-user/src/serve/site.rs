@@ -3,7 +3,7 @@
 use std::{
     num::NonZero,
     sync::{
-        Arc, OnceLock, PoisonError, RwLock,
+        Arc, Mutex, OnceLock, PoisonError, RwLock,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant, SystemTime},
@@ -17,6 +17,7 @@ use super::{
     http::{Answer, Handle, Site},
     metrics::{self, Family},
     page::{self, Now},
+    push,
     recorder::Shared,
     row::{Row, merge},
     turns::OneAtATime,
@@ -57,6 +58,8 @@ pub struct Answers {
     /// The last day is looked at by one at a time, so that who writes it waits for no more than that.
     looking: OneAtATime,
     server: OnceLock<Handle>,
+    /// What was last known of pushing.
+    pushed: Mutex<Option<push::Figures>>,
     host: String,
     started: Instant,
 }
@@ -111,6 +114,7 @@ impl Answers {
             taking: AtomicUsize::new(0),
             looking: OneAtATime::default(),
             server: OnceLock::new(),
+            pushed: Mutex::new(None),
             host: rustix::system::uname()
                 .nodename()
                 .to_string_lossy()
@@ -200,8 +204,12 @@ impl Answers {
                     .with(&[("outcome", "turned_away")], counts.turned_away as f64),
             );
         }
-        if let Some(pushing) = &*self.shared.pushing() {
-            let figures = pushing.figures();
+        // While a profile is packed, nobody waits for it: the last figures will do.
+        let mut pushed = self.pushed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(figures) = self.shared.push_figures() {
+            *pushed = figures;
+        }
+        if let Some(figures) = &*pushed {
             for (name, help, value) in [
                 (
                     "profil_push_sent",

@@ -106,6 +106,13 @@ fn attach(options: &WatchOptions) -> Result<Attached, StartError> {
                 asked: text(asked),
             });
         }
+        let (_, capacity) = counters.stray_fill();
+        if capacity != options.strays {
+            log::warn!(
+                "the table of addresses goes on with {capacity} entries, not {}: --unpin first changes that",
+                options.strays
+            );
+        }
         return Ok(Attached {
             counters,
             period_ns: meta.period_ns(),
