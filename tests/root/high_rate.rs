@@ -1,5 +1,7 @@
 //! Twenty thousand ticks a second on one instruction: more than a classic counter could hold.
 
+use std::time::Duration;
+
 use profil_tests::{
     Profiler, Target, Workload, claim_machine, gprof, places, require_programs, session,
     statistics::assert_ratio,
@@ -9,6 +11,9 @@ const RATE: u32 = 20_000;
 
 /// What a 16-bit counter holds.
 const CLASSIC_LIMIT: u64 = 65_535;
+
+/// As long as it takes to count more than that.
+const TIME: Duration = Duration::from_millis(3500);
 
 #[test]
 fn one_bin_holds_more_than_16_bits() {
@@ -21,7 +26,7 @@ fn one_bin_holds_more_than_16_bits() {
     let session = session::measured(|| {
         let mut target = Target::start(Workload::One);
         let profiler = Profiler::on(target.pid(), RATE).output(&gmon);
-        session::take(&mut target, profiler, RATE, session::window())
+        session::take(&mut target, profiler, RATE, TIME)
     });
 
     session.assert_all_ticks_seen().assert_hot_in("one");

@@ -237,7 +237,7 @@ mod tests {
     fn every_argument_is_a_line() {
         assert_eq!(
             arguments(Arch::Aarch64, &["gmon::".into()], &["further::"]),
-            "--test-threads=1\n--skip\nterminal::\n--skip\ntop::\n--skip\nhigh_rate::\n--skip\nlockstep::\n--skip\ncpus::\n--skip\ngo::\n--skip\ncgroup_of_version_1\n--skip\nfurther::\ngmon::\n"
+            "--test-threads=1\n--skip\nserve::\n--skip\nterminal::\n--skip\ntop::\n--skip\nhigh_rate::\n--skip\nlockstep::\n--skip\ncpus::\n--skip\ngo::\n--skip\ncgroup_of_version_1\n--skip\nfurther::\ngmon::\n"
         );
     }
 }
