@@ -7,8 +7,18 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{exec, workspace};
 
-/// Built for debugging: an overflow is a fault then.
-const BUILD: [&str; 4] = ["build", "--locked", "--package", "profil-fuzz"];
+/// Built for debugging: an overflow is a fault then. With the rest of the workspace and its features, so that the library
+/// is compiled once for this and for the tests.
+const BUILD: [&str; 8] = [
+    "build",
+    "--locked",
+    "--workspace",
+    "--exclude",
+    "profil-tests",
+    "--features",
+    "profil-user/otlp",
+    "--bin=profil-fuzz",
+];
 
 /// The name of the binary; `fuzz/src` has its targets.
 const PROFIL_FUZZ: &str = "profil-fuzz";

@@ -26,7 +26,7 @@ fn names_and_objects_without_end_cost_neither_memory_nor_others() {
     // One changes its name a thousand times a second, the other has ten thousand objects, and ticks in all.
     let _renames = Burner::start(Workload::Restless, &["names"]);
     let _maps = Burner::start(Workload::Restless, &["objects", "10000"]);
-    thread::sleep(Duration::from_secs(10));
+    thread::sleep(Duration::from_secs(7));
     let names = |metrics: &Metrics| {
         metrics.sum("profil_process_cpu_seconds_total", &[("process", "other")])
     };

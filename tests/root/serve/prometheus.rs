@@ -30,12 +30,12 @@ const TOLERANCE: f64 = 0.15;
 /// was late with a turn, on a machine that does other things.
 fn measured(prometheus: &mut Prometheus, pid: u32) -> (Sample, f64) {
     const TRIES: usize = 4;
-    const TIME: Duration = Duration::from_secs(6);
+    const TIME: Duration = Duration::from_secs(5);
     let mut measure = || {
         let before = used(pid);
         thread::sleep(TIME);
         let expected = (used(pid) - before) / TIME.as_secs_f64();
-        let query = "topk(5, rate(profil_cpu_seconds_total{function!=\"other\"}[6s]))";
+        let query = "topk(5, rate(profil_cpu_seconds_total{function!=\"other\"}[5s]))";
         let top = prometheus.query(query).into_iter();
         let hottest = top.max_by(|left, right| left.value.total_cmp(&right.value));
         (hottest.expect("five of them"), expected)

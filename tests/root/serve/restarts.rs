@@ -98,11 +98,11 @@ fn fifty_kills_lose_nothing() {
 
     let mut target = Target::start(Workload::Pie);
     // About as long as all the daemons live.
-    target.go_and_hold(Duration::from_secs(20));
+    target.go_and_hold(Duration::from_secs(16));
     for _ in 0..KILLS {
         let process = home.profiler().args(["--set", "drain=100ms"]).start();
         // Some die before they have begun, and some while they read or write.
-        thread::sleep(Duration::from_secs_f64(0.5 * random()));
+        thread::sleep(Duration::from_secs_f64(0.4 * random()));
         process.signal(Signal::KILL);
         process.finish(PATIENCE);
         thread::sleep(Duration::from_secs_f64(0.05 * random()));

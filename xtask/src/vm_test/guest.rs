@@ -75,8 +75,8 @@ const OF_NAMES_AND_FILES: [&str; 9] = [
     "translation::",
 ];
 
-/// Modules of what is no part of the main job: on kernels of our architecture between the oldest and the
-/// newest of a run they are left out, because what works on both works there.
+/// Modules of what is no part of the main job: on kernels of our architecture that are newer than the oldest of a run
+/// they are left out, because what works there and on the machine that it runs on works on them.
 const OF_FURTHER_JOBS: [&str; 9] = [
     "always_on::",
     "control::",

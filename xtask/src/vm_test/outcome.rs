@@ -107,7 +107,7 @@ fn run(leg: &Leg, kernel: &Path, guest: Option<&Path>, options: &Options) -> Res
         accelerator: options.accel,
         kernel,
         initramfs,
-        arguments: if leg.is_between && options.is_of_ci() {
+        arguments: if leg.is_of_main_job && options.is_of_ci() {
             guest::MAIN_JOB
         } else {
             guest::ALL
