@@ -129,7 +129,8 @@ impl Store {
             }
             _ => {}
         }
-        let metadata = fs::symlink_metadata(dir).map_err(failed)?;
+        // A link is followed, as services of dynamic users have them: what counts is whose directory it leads to.
+        let metadata = fs::metadata(dir).map_err(failed)?;
         let ours = metadata.uid() == rustix::process::geteuid().as_raw();
         if !metadata.is_dir() || !ours || metadata.mode() & 0o022 != 0 {
             return Err(StoreError::NotOurs(dir.to_owned()));
@@ -144,7 +145,7 @@ impl Store {
     ///
     /// If it is not ours, or a daemon has it.
     pub(crate) fn open_to_clear(dir: &Path) -> Result<Self, StoreError> {
-        let is_dir = fs::symlink_metadata(dir).is_ok_and(|metadata| metadata.is_dir());
+        let is_dir = fs::metadata(dir).is_ok_and(|metadata| metadata.is_dir());
         if is_dir && rustix::process::geteuid().is_root() {
             return match private().write(true).open(dir.join(LOCK)) {
                 // No daemon was ever here; a lock of ours would keep out whose directory it is.
@@ -329,6 +330,16 @@ mod tests {
         drop(store);
         let error = Store::open(&dir).unwrap_err();
         assert!(matches!(error, StoreError::NotOurs(_)), "{error}");
+    }
+
+    #[test]
+    fn a_link_to_a_directory_of_ours_will_do() {
+        let dir = tempfile::tempdir().unwrap();
+        let (real, link) = (dir.path().join("private"), dir.path().join("link"));
+        fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        Store::open(&link).unwrap().write(&state(1)).unwrap();
+        assert_eq!(Store::open(&real).unwrap().read().unwrap(), Some(state(1)));
     }
 
     #[test]
