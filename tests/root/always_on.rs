@@ -56,7 +56,7 @@ fn it_counts_and_the_next_one_goes_on() {
         "ticks of the target",
         (after.process(&name) - before.process(&name)) * rate,
         split.total.as_secs_f64() * rate,
-        if is_emulated() { 0.2 } else { 0.08 },
+        if is_emulated() { 0.2 } else { 0.12 },
     );
     let path = format!("/debug/pprof/profile?seconds=1&pid={}", target.pid());
     let profile = daemon.get(&path).ok();

@@ -97,7 +97,7 @@ fn counters_say_what_a_target_measured() {
     let total = ticks(after.process(&name) - before.process(&name));
     // The clock that meets it by chance is off by no more than chance, and the price of starting it.
     let expected = split.total.as_secs_f64() * rate;
-    assert_ratio("ticks", total as f64, expected, 0.06);
+    assert_ratio("ticks", total as f64, expected, 0.08);
     for function in split.functions.keys() {
         let gained = after.function(&name, function) - before.function(&name, function);
         assert_share(function, ticks(gained), total, split.share_of(function));
@@ -106,7 +106,7 @@ fn counters_say_what_a_target_measured() {
         after.sum("profil_ticks_seen_total", &[]),
         after.sum("profil_ticks_due_total", &[]),
     );
-    assert_ratio("seen by due", seen, due, 0.05);
+    assert_ratio("seen by due", seen, due, 0.1);
     daemon.end();
     // The kernel frees them a little later.
     let gone = wait_until(PATIENCE, || {

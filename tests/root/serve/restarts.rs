@@ -117,14 +117,14 @@ fn fifty_kills_lose_nothing() {
         "seen by due, over all restarts",
         gained("profil_ticks_seen_total"),
         gained("profil_ticks_due_total"),
-        0.03,
+        0.06,
     );
     let rate = after.sum("profil_stathz", &[]);
     assert_ratio(
         "ticks of the target",
         (after.process(&name) - before.process(&name)) * rate,
         split.total.as_secs_f64() * rate,
-        0.04,
+        0.06,
     );
     drop(warm);
     last.end();
