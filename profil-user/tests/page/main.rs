@@ -2,7 +2,6 @@
 
 mod data;
 mod page;
-mod picture;
 mod server;
 
 use std::time::{Duration, Instant};

@@ -1,10 +1,11 @@
 use super::{ALL, everything, row, window};
 use crate::serve::history::{Grouping, History, MINUTE};
 
-/// A day of a busy machine: what it takes, when somebody asks for it.
+/// Of a day of a busy machine: enough of it to hold what a minute takes.
+const MINUTES: u64 = 30;
+
 #[test]
-#[ignore = "measures, and takes a while without optimization"]
-fn a_day() {
+fn a_busy_machine_takes_so_much_memory() {
     let mut history = History::default();
     let mut state = 1_u64;
     let mut draw = || {
@@ -26,8 +27,7 @@ fn a_day() {
             )
         })
         .collect();
-    let started = std::time::Instant::now();
-    for second in (0..1440 * MINUTE).step_by(5) {
+    for second in (0..MINUTES * MINUTE).step_by(5) {
         let rows = (0..970).map(|_| {
             let mut row = names[(draw().powi(3) * names.len() as f64) as usize].clone();
             row.address += (draw() * 16.0) as u64 * 2;
@@ -35,23 +35,19 @@ fn a_day() {
         });
         history.enter(&window(second, rows.collect()));
     }
-    let entered = started.elapsed();
-    let started = std::time::Instant::now();
     let selection = everything(&history, Grouping::Function);
-    let selected = started.elapsed();
-    let started = std::time::Instant::now();
     let timeline = history.timeline(ALL, 12);
-    let drawn = started.elapsed();
     let bytes = history.bytes();
     let all = format!(
-        "{} minutes, {bytes} bytes, {} functions; entered in {entered:?}, selected in {selected:?}, minutes in {drawn:?}",
+        "{} minutes, {bytes} bytes, {} functions",
         timeline.moments.len(),
         selection.items.len()
     );
     assert_eq!(history.losses().forgotten, 0, "{all}");
-    assert!(bytes < 64 << 20, "{all}");
+    assert_eq!(timeline.moments.len() as u64, MINUTES, "{all}");
+    // Names are held once; cells of a minute, packed, are a small part of a day's 64 MiB.
     assert!(
-        entered.as_secs() < 1440 * MINUTE / 100 && selected.as_secs() < 5 && drawn.as_secs() < 1,
+        bytes < (8 << 20) + MINUTES as usize * ((48 << 20) / 1440),
         "{all}"
     );
 }
