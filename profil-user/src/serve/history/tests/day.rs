@@ -47,7 +47,7 @@ fn a_busy_machine_takes_so_much_memory() {
     assert_eq!(timeline.moments.len() as u64, MINUTES, "{all}");
     // Names are held once; cells of a minute, packed, are a small part of a day's 64 MiB.
     assert!(
-        bytes < (8 << 20) + MINUTES as usize * ((48 << 20) / 1440),
+        bytes < (4 << 20) + MINUTES as usize * ((48 << 20) / 1440),
         "{all}"
     );
 }
